@@ -25,7 +25,21 @@ export async function accountsAction(
   const { json = false, demo, removeData: remove = false, undo = false } = options;
   if (action === 'list') {
     if (id !== undefined) throw new UsageError('accounts list takes no user_id');
-    return onMirror(shell, 'accounts', { demo }, ({ db }) => list(shell, db, json));
+    return onMirror(shell, 'accounts', { demo }, async ({ db }) => {
+      const accounts = await listAccounts(db);
+      return printList(shell, {
+        json: json ? JSON.stringify({ accounts }) : undefined,
+        rows: accounts.map(({ userId, email, origin, keys, state, error }) => ({
+          account: userId,
+          email,
+          service: origin,
+          keys: keys.join(' '),
+          state: error === null ? state : `${state}: ${error}`,
+        })),
+        none: 'no account is mirrored yet',
+        below: countOf(accounts.length, 'account'),
+      });
+    });
   }
   if (id === undefined) throw new UsageError(`accounts ${action}: which account? "accounts list" tells them`);
   if (more !== undefined) throw new UsageError(`accounts ${action} takes one account at a time`);
@@ -33,22 +47,6 @@ export async function accountsAction(
   if (undo && remove) throw new UsageError('--undo and --remove-data exclude each other');
   if (action === 'move') return move(shell, userId, json);
   return onMirror(shell, 'accounts', { demo }, ({ db }) => retire(shell, db, userId, { json, remove, undo }));
-}
-
-async function list(shell: Shell, db: Db, json: boolean) {
-  const accounts = await listAccounts(db);
-  return printList(shell, {
-    json: json ? JSON.stringify({ accounts }) : undefined,
-    rows: accounts.map(({ userId, email, origin, keys, state, error }) => ({
-      account: userId,
-      email,
-      service: origin,
-      keys: keys.join(' '),
-      state: error === null ? state : `${state}: ${error}`,
-    })),
-    none: 'no account is mirrored yet',
-    below: countOf(accounts.length, 'account'),
-  });
 }
 
 /**
@@ -103,22 +101,16 @@ async function retire(
     : await retireAccount(db, userId, { now: await databaseTime(db), by, remove });
   const isKnown = outcome !== 'unknown';
   const rows = remove && isKnown ? await removeData(db, userId) : 0;
-  const removed = remove && isKnown ? `; ${countOf(rows, 'row')} of it removed` : '';
-  const told = `${sentence(userId, outcome, undo)}${removed}`;
+  const already = outcome === 'already' ? 'was retired already' : 'is retired';
+  let told = `account ${userId} ${already}: it is not mirrored, and nothing is sent for it, whatever MIRROR_API_KEY says`;
+  if (undo) {
+    const back = 'is taken back: it is mirrored again where MIRROR_API_KEY has a key of it';
+    told = `account ${userId} ${outcome === 'done' ? back : 'is not retired'}`;
+  }
+  if (!isKnown) told = `there is no account ${userId} here: "research-mirror accounts" tells them`;
+  if (remove && isKnown) told += `; ${countOf(rows, 'row')} of it removed`;
   say(shell, json ? JSON.stringify({ userId, outcome, undo, removedRows: rows }) : told);
   return isKnown ? EXIT.DONE : EXIT.NO;
-}
-
-function sentence(userId: string, outcome: Awaited<ReturnType<typeof retireAccount>>, undo: boolean): string {
-  if (outcome === 'unknown')
-    return `there is no account ${userId} here: "research-mirror accounts" tells them`;
-  if (undo) {
-    return outcome === 'done'
-      ? `account ${userId} is taken back: it is mirrored again where MIRROR_API_KEY has a key of it`
-      : `account ${userId} is not retired`;
-  }
-  const already = outcome === 'already' ? 'was retired already' : 'is retired';
-  return `account ${userId} ${already}: it is not mirrored, and nothing is sent for it, whatever MIRROR_API_KEY says`;
 }
 
 /**

@@ -3,7 +3,7 @@ import { countOf } from '@research-mirror/runtime/figures';
 import { messageOf } from '@research-mirror/runtime/message';
 import { Kysely, PostgresDialect, sql } from 'kysely';
 import pg from 'pg';
-import { from, to } from 'pg-copy-streams';
+import { from as copyFrom, to as copyTo } from 'pg-copy-streams';
 import { resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import type { Config, DatabaseConfig } from '../config/config.ts';
@@ -143,16 +143,43 @@ async function copyTables(
   for (const table of COPIED_TABLES) {
     const name = `${table.schema}.${table.name}`;
     const found = await copiedColumns(from.db, table);
-    if (table.schema === 'mirror') await addMissingColumns(to.db, table, found);
-    // State columns that the target lacks are dropped by a migration as soon as no older program runs.
+    const target = copiedName(to.db, table);
     const there = new Set((await copiedColumns(to.db, table)).map(({ name: column }) => column));
+    // The mirror's tables may have columns that migrations do not make. State columns that the target lacks are dropped
+    // by a migration as soon as no older program runs.
+    const missing = table.schema === 'mirror' ? found.filter((column) => !there.has(column.name)) : [];
+    for (const { name: column, type, comment } of missing) {
+      const adding = to.db.raw(`alter table ${target} add column ${quotedName(column)} ${type}`);
+      await adding.catch((cause: unknown) => {
+        const what = `the target can't have your column ${target}.${column}: make its type there first`;
+        throw new Unusable(what, { cause });
+      });
+      there.add(column);
+      if (comment === null) continue;
+      await to.db.raw(`comment on column ${target}.${quotedName(column)} is ${quotedText(comment)}`);
+    }
     const columns = found.filter((column) => there.has(column.name));
     const names = `(${columns.map((column) => quotedName(column.name)).join(', ')})`;
     const read = `copy ${copiedName(from.db, table)} ${names} to stdout`;
     // No other transaction sees the table before the commit, so its rows can be frozen.
-    const write = `copy ${copiedName(to.db, table)} ${names} from stdin (freeze)`;
-    tables[name] = await copyRows(from, to, { read, write }, (bytes) => onBytes(name, bytes));
-    await continueIdentities(to.db, table, columns);
+    const write = `copy ${target} ${names} from stdin (freeze)`;
+    let bytes = 0;
+    const counted = async function* (pieces: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+      for await (const piece of pieces) {
+        onBytes(name, (bytes += piece.length));
+        yield piece;
+      }
+    };
+    const rows = to.client.query(copyFrom(write));
+    // At the pace of the slower server.
+    await pipeline(from.client.query(copyTo(read)), counted, rows);
+    tables[name] = rows.rowCount;
+    // The identity columns go on where the source's stopped.
+    for (const { name: column, last } of columns.filter((each) => each.last !== null)) {
+      await to.db.sql`
+        select setval(pg_get_serial_sequence(${target}, ${column})::regclass,
+          greatest(${last}::bigint, (select max(${sql.id(column)}) from ${sql.raw(target)})))`;
+    }
   }
   return { takenAt, rows: Object.values(tables).reduce((sum, rows) => sum + rows, 0), tables };
 }
@@ -178,33 +205,6 @@ export async function copiedColumns(db: Db, table: CopiedTable) {
       and a.attname <> all(${table.without ?? []}::text[]) and a.attname !~ ${SECOND_COLUMN.source}
     order by a.attnum`;
   return rows;
-}
-
-type CopiedColumns = Awaited<ReturnType<typeof copiedColumns>>;
-
-/** Adds to the target's table the columns that migrations do not make. @throws Unusable for a type that the target lacks */
-async function addMissingColumns(trx: Db, table: CopiedTable, columns: CopiedColumns): Promise<void> {
-  const target = copiedName(trx, table);
-  const there = new Set((await copiedColumns(trx, table)).map(({ name }) => name));
-  for (const { name, type, comment } of columns.filter((column) => !there.has(column.name))) {
-    await trx.raw(`alter table ${target} add column ${quotedName(name)} ${type}`).catch((error: unknown) => {
-      throw new Unusable(`the target can't have your column ${target}.${name}: make its type there first`, {
-        cause: error,
-      });
-    });
-    if (comment === null) continue;
-    await trx.raw(`comment on column ${target}.${quotedName(name)} is ${quotedText(comment)}`);
-  }
-}
-
-/** Makes the target's identity columns continue where the source's stopped. */
-async function continueIdentities(trx: Db, table: CopiedTable, columns: CopiedColumns): Promise<void> {
-  const target = copiedName(trx, table);
-  for (const { name, last } of columns.filter((column) => column.last !== null)) {
-    await trx.sql`
-      select setval(pg_get_serial_sequence(${target}, ${name})::regclass,
-        greatest(${last}::bigint, (select max(${sql.id(name)}) from ${sql.raw(target)})))`;
-  }
 }
 
 /** A connection in a transaction, shared by Kysely's statements and COPY. */
@@ -237,7 +237,11 @@ async function inTransaction<T>(
   try {
     await client.connect();
     await client.query(`begin isolation level ${mode}; ${PIN_SETTINGS}; ${BOUNDS}`);
-    const result = await work({ client, db: dbOn(client, options.schema) });
+    // Kysely runs in this transaction, too.
+    const only = { query: client.query.bind(client), release: () => {} };
+    const pool = { options: {}, connect: () => Promise.resolve(only), end: () => Promise.resolve() };
+    const db = new Db(new Kysely({ dialect: new PostgresDialect({ pool }) }), options.schema);
+    const result = await work({ client, db });
     await client.query('commit');
     return result;
   } catch (error) {
@@ -247,35 +251,4 @@ async function inTransaction<T>(
     signal.removeEventListener('abort', end);
     await client.end().catch(() => {});
   }
-}
-
-/** Kysely on this connection, in its transaction. */
-function dbOn(client: pg.Client, schema: string): Db {
-  const only = { query: client.query.bind(client), release: () => {} };
-  const pool = { options: {}, connect: () => Promise.resolve(only), end: () => Promise.resolve() };
-  return new Db(new Kysely({ dialect: new PostgresDialect({ pool }) }), schema);
-}
-
-/**
- * Streams rows from one server to the other, at the pace of the slower one.
- * @param read `copy … to stdout` @param write `copy … from stdin`
- * @param onBytes gets the bytes sent so far
- * @returns the number of rows
- */
-async function copyRows(
-  source: CopyConnection,
-  target: CopyConnection,
-  { read, write }: { readonly read: string; readonly write: string },
-  onBytes: (bytes: number) => void,
-): Promise<number> {
-  let bytes = 0;
-  const counted = async function* (pieces: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
-    for await (const piece of pieces) {
-      onBytes((bytes += piece.length));
-      yield piece;
-    }
-  };
-  const rows = target.client.query(from(write));
-  await pipeline(source.client.query(to(read)), counted, rows);
-  return rows.rowCount;
 }

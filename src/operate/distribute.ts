@@ -8,7 +8,6 @@ import {
   loginsMissingOnWorkers,
   readCluster,
   refused,
-  type TableOfAccounts,
   tablesOfAccounts,
 } from '../postgres/citus.ts';
 import { type Db, onlyRow } from '../postgres/db.ts';
@@ -94,7 +93,15 @@ export async function runDistribute(
   await checkMigrations(db);
   const cluster = await readCluster(db);
   const plan = await tablesOfAccounts(db);
-  check(plan);
+  const obstacles = plan
+    .filter(({ distributed }) => !distributed)
+    .flatMap(({ name, obstacles: all }) => all.map((each) => `${each} of ${name}`));
+  if (obstacles.length > 0) {
+    throw refused(
+      `Citus distributes no table with a unique index that lacks _user_id, a foreign key or a trigger, nor one of another owner: ${obstacles.join(', ')}`,
+      'Drop what was added to the mirror, and say it again as the login that migrates',
+    );
+  }
   const due = plan.filter(({ distributed }) => !distributed).map(({ name }) => name);
   const spread = dryRun || due.length === 0 ? undefined : await distribute(context, due, shards);
   const cleared = dryRun ? undefined : await followAndClear(context);
@@ -137,18 +144,6 @@ async function checkMigrations(db: Db): Promise<void> {
   throw refused(
     `the database is newer than this program, research-mirror ${programVersion()}, which does not know the tables of ${unknown.join(', ')}`,
     'Run distribute with the newest program',
-  );
-}
-
-/** @throws Unusable if a table can't be distributed */
-function check(plan: readonly TableOfAccounts[]): void {
-  const obstacles = plan.flatMap(({ name, distributed, obstacles: all }) =>
-    distributed ? [] : all.map((each) => `${each} of ${name}`),
-  );
-  if (obstacles.length === 0) return;
-  throw refused(
-    `Citus distributes no table with a unique index that lacks _user_id, a foreign key or a trigger, nor one of another owner: ${obstacles.join(', ')}`,
-    'Drop what was added to the mirror, and say it again as the login that migrates',
   );
 }
 

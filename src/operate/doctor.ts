@@ -4,7 +4,6 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { Config } from '../config/config.ts';
 import { loadConfig } from '../config/load.ts';
 import { InvalidConfig } from '../config/parse-values.ts';
 import { LISTENER_ANSWER, whyAstray } from '../events/public-url.ts';
@@ -35,11 +34,19 @@ export async function doctorAction(shell: Shell, options: Options<'sql' | 'json'
   if ((reader === undefined) !== (account === undefined) || (reader !== undefined && !sql))
     throw new UsageError('a login that reads one account: doctor --sql --reader NAME --account USER_ID');
   if (sql) {
-    const config = loadConfig(shell.env, 'database');
-    const bound = reader === undefined || account === undefined ? undefined : readerOf(reader, account);
-    shell.out.write(
-      bound === undefined ? scriptFor(config) : script('reader.sql', { schema: config.schema, ...bound }),
-    );
+    const { database, schema } = loadConfig(shell.env, 'database');
+    if (reader !== undefined && account !== undefined) {
+      const bytes = Buffer.byteLength(reader);
+      if (bytes < 1 || bytes > MOST_NAME_BYTES || reader.includes('\0'))
+        throw new UsageError(`a login's name has 1 to ${MOST_NAME_BYTES} bytes`);
+      shell.out.write(script('reader.sql', { schema, reader, account: readUserId(account, '--account: ') }));
+      return EXIT.DONE;
+    }
+    // Login and database are those of DATABASE_URL. No database is asked.
+    const dsn =
+      database.kind === 'external' ? readDsn(database.url.reveal(), database.variables()) : undefined;
+    const owner = dsn?.user ?? `${schema}_owner`;
+    shell.out.write(script('dba.sql', { schema, owner, database: dsn?.database ?? dsn?.user ?? schema }));
     return EXIT.DONE;
   }
   const checks = await runDoctor(shell);
@@ -75,12 +82,15 @@ async function runDoctor(shell: Shell): Promise<readonly NamedFinding[]> {
   }
 }
 
-/** One line for each finding, and a line with their counts. */
+/** One line for each finding, `found → remedy: $ command`, and a line with their counts. */
 export function describeChecks(checks: readonly NamedFinding[]): string {
   const widest = Math.max(...checks.map(({ check }) => check.length));
-  const lines = checks.map(
-    (each) => `${each.state.padEnd('warning'.length)}  ${each.check.padEnd(widest)}  ${describe(each)}\n`,
-  );
+  const lines = checks.map(({ check, state, found, remedy, command, sql }) => {
+    const run = command === null ? sql && `psql> ${sql}` : `$ ${command}`;
+    const todo = [remedy, run].filter((part) => part !== null).join(': ');
+    const told = `${printable(found)}${todo === '' ? '' : ` → ${printable(todo)}`}`;
+    return `${state.padEnd('warning'.length)}  ${check.padEnd(widest)}  ${told}\n`;
+  });
   const count = (state: NamedFinding['state']) => checks.filter((each) => each.state === state).length;
   const [isBroken, warnings, unknown] = [count('broken'), count('warning'), count('unknown')];
   const sum = [`${isBroken} broken`, countOf(warnings, 'warning'), `${unknown} not found out`];
@@ -88,44 +98,13 @@ export function describeChecks(checks: readonly NamedFinding[]): string {
   return `${lines.join('')}${counted === '' ? 'all fine' : counted}\n`;
 }
 
-/** `found → remedy: $ command` */
-function describe({ found, remedy, command, sql }: NamedFinding): string {
-  const run = command === null ? sql && `psql> ${sql}` : `$ ${command}`;
-  const todo = [remedy, run].filter((part) => part !== null).join(': ');
-  return `${printable(found)}${todo === '' ? '' : ` → ${printable(todo)}`}`;
-}
-
-/**
- * dba.sql for this configuration. Login and database are those of DATABASE_URL; defaults: `<schema>_owner`, `<schema>`.
- * Connects to no database.
- */
-function scriptFor({ database, schema }: Config): string {
-  const dsn = database.kind === 'external' ? readDsn(database.url.reveal(), database.variables()) : undefined;
-  const variables = {
-    schema,
-    owner: dsn?.user ?? `${schema}_owner`,
-    database: dsn?.database ?? dsn?.user ?? schema,
-  };
-  return script('dba.sql', variables);
-}
-
-function readerOf(reader: string, account: string) {
-  const bytes = Buffer.byteLength(reader);
-  if (bytes < 1 || bytes > MOST_NAME_BYTES || reader.includes('\0'))
-    throw new UsageError(`a login's name has 1 to ${MOST_NAME_BYTES} bytes`);
-  return { reader, account: readUserId(account, '--account: ') };
-}
-
 /** A psql script, preceded by its variables. */
 function script(name: string, variables: Readonly<Record<string, string>>): string {
-  const set = Object.entries(variables).map(([of, value]) => `\\set ${of} ${psqlText(value)}\n`);
-  return `${set.join('')}\n${readFileSync(new URL(name, import.meta.url), 'utf8')}`;
-}
-
-/** Quotes an argument of a psql command: backslashes escape, and a line break ends it. */
-function psqlText(text: string): string {
   const escapes: Readonly<Record<string, string>> = { '\\': '\\\\', "'": "''", '\n': '\\n', '\r': '\\r' };
-  return `'${text.replaceAll(/[\\'\n\r]/g, (unit) => escapes[unit] ?? unit)}'`;
+  // Arguments of psql's commands: backslashes escape, and only a line break ends them.
+  const quoted = (text: string) => `'${text.replaceAll(/[\\'\n\r]/g, (unit) => escapes[unit] ?? unit)}'`;
+  const set = Object.entries(variables).map(([of, value]) => `\\set ${of} ${quoted(value)}\n`);
+  return `${set.join('')}\n${readFileSync(new URL(name, import.meta.url), 'utf8')}`;
 }
 
 const UPDATE_NODE =

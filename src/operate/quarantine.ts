@@ -27,7 +27,24 @@ export async function quarantineAction(
     throw new UsageError('--show: takes an ID as "quarantine list" tells it, or its first 4 digits or more');
   }
   return onMirror(shell, 'quarantine', { demo }, async ({ db }) => {
-    if (show !== undefined) return showItem(shell, await quarantinedTexts(db, show), show, json);
+    if (show !== undefined) {
+      const [text, other] = await quarantinedTexts(db, show);
+      if (text === undefined || other !== undefined) {
+        const what = text === undefined ? 'no item' : 'more than one item';
+        complain(shell, `there is ${what} in quarantine whose ID begins with ${show}`);
+        return EXIT.NO;
+      }
+      if (text === null) {
+        complain(
+          shell,
+          'the text of this item is not kept: its collection has too many that can’t be mirrored',
+        );
+        return EXIT.NO;
+      }
+      // Verbatim, except secrets of ours that the service sent back.
+      say(shell, json ? JSON.stringify({ item: text }) : text);
+      return EXIT.DONE;
+    }
     const listed = await listQuarantine(db, collections ?? COLLECTION_NAMES, most);
     const { items, withoutText, entries } = listed;
     const more =
@@ -87,20 +104,4 @@ export async function quarantinedTexts(db: Db, id: string): Promise<(string | nu
     .limit(2)
     .execute();
   return rows.map(({ item, kept }) => (kept ? item : null));
-}
-
-/** Prints the text verbatim, except secrets of ours that the service sent back. */
-function showItem(shell: Shell, texts: readonly (string | null)[], id: string, json: boolean) {
-  const [text, other] = texts;
-  if (text === undefined || other !== undefined) {
-    const what = text === undefined ? 'no item' : 'more than one item';
-    complain(shell, `there is ${what} in quarantine whose ID begins with ${id}`);
-    return EXIT.NO;
-  }
-  if (text === null) {
-    complain(shell, 'the text of this item is not kept: its collection has too many that can’t be mirrored');
-    return EXIT.NO;
-  }
-  say(shell, json ? JSON.stringify({ item: text }) : text);
-  return EXIT.DONE;
 }

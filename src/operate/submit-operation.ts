@@ -56,7 +56,12 @@ export async function submitOperation(options: SubmitOptions) {
   const account = await accountMeant(db, request.userId);
   const identity = await ownIdentity();
   if (account !== undefined) {
-    await refuseMoved(options, account);
+    // Nothing is queued for an account that can't be sent for.
+    if (config.service !== undefined) {
+      const { byOwner } = await sortKeys(db, config.service.keys);
+      const context = { db, config: { service: config.service } };
+      await servableKeys(context, account, byOwner.get(account) ?? []);
+    }
     // Before anything is queued: a database that was not used for long would put it on hold, as something old.
     if (!(await daemonLives(db, identity))) await openInstallation(installationOf(options), options.signal);
   }
@@ -94,14 +99,6 @@ export async function submitOperation(options: SubmitOptions) {
 
 function installationOf({ config, db, direct, clock }: SubmitOptions) {
   return { db, host: endpointHost(direct.url, direct.variables), submit: config.submit, clock };
-}
-
-/** Nothing is queued for an account that can't be sent for. @throws AccountUnservable */
-async function refuseMoved({ config, db }: SubmitOptions, userId: string): Promise<void> {
-  const { service } = config;
-  if (service === undefined) return;
-  const { byOwner } = await sortKeys(db, service.keys);
-  await servableKeys({ db, config: { service } }, userId, byOwner.get(userId) ?? []);
 }
 
 /**

@@ -39,23 +39,7 @@ async function readData(given: string, signal: AbortSignal): Promise<string> {
 }
 
 export async function submitAction(shell: Shell, operation: string, options: SubmitOptions) {
-  const request = await readRequest(shell, operation, options);
-  const config = loadConfig(shell.env, 'database');
-  if (!config.submit.enabled) throw new Unusable('submissions are off: MIRROR_SUBMIT=off');
-  const { demo = false } = options;
-  // A configured account's mirror is meant, whatever else runs.
-  const which = demo ? 'demo' : config.service === undefined ? 'likely' : 'own';
-  const asked = demo ? { ...config, service: undefined } : config;
-  return onMirror(shell, 'submit', { which, config: asked }, (mirror) =>
-    submit(shell, mirror, request, options),
-  );
-}
-
-async function readRequest(
-  shell: Shell,
-  operation: string,
-  { id, user, data, key }: SubmitOptions,
-): Promise<SubmitRequest> {
+  const { id, user, data, key, demo = false } = options;
   chooseFrom(OPERATION_NAMES, operation, 'there is no operation');
   if (data === undefined && !TARGETED_OPERATIONS.includes(operation)) {
     throw new UsageError(
@@ -64,7 +48,15 @@ async function readRequest(
   }
   if (user !== undefined) readUserId(user, '--user: ');
   const payload = checkPayload(await readData(data ?? '{}', shell.signal));
-  return { operation, payload, target: id, userId: user, idempotencyKey: key };
+  const request = { operation, payload, target: id, userId: user, idempotencyKey: key };
+  const config = loadConfig(shell.env, 'database');
+  if (!config.submit.enabled) throw new Unusable('submissions are off: MIRROR_SUBMIT=off');
+  // A configured account's mirror is meant, whatever else runs.
+  const which = demo ? 'demo' : config.service === undefined ? 'likely' : 'own';
+  const asked = demo ? { ...config, service: undefined } : config;
+  return onMirror(shell, 'submit', { which, config: asked }, (mirror) =>
+    submit(shell, mirror, request, options),
+  );
 }
 
 async function submit(
@@ -93,7 +85,7 @@ async function submit(
   } catch (error) {
     if (error instanceof SubmitRefused && error.wrong) {
       // Without any account no request can be right.
-      if (!(await knowsAnAccount(db))) {
+      if ((await db.state.selectFrom('account').select('_user_id').limit(1).execute()).length === 0) {
         throw new Unusable(
           'no account is mirrored yet, so nothing can be submitted: run "research-mirror start" or "research-mirror sync" first',
         );
@@ -116,11 +108,6 @@ async function submit(
     stuck === undefined ? endLine(submission, held) : `submission ${submission.id} stays queued: ${stuck}`,
   );
   return noWait ? EXIT.DONE : codeOf(submission);
-}
-
-async function knowsAnAccount(db: Db): Promise<boolean> {
-  const accounts = await db.state.selectFrom('account').select('_user_id').limit(1).execute();
-  return accounts.length > 0;
 }
 
 /** The state of a submission that is no longer waited for. */
