@@ -63,7 +63,23 @@ function withoutHelpForUnknown(args: readonly string[], program: Command): reado
 
 /** All commands. @param run executes the chosen one */
 export function commandLine(shell: Shell, run: (action: () => Promise<ExitCode>) => Promise<void>): Command {
-  const program = makeProgram(shell);
+  const program = new Command('research-mirror')
+    .description('Mirrors an account of a Research & Enrichment Service into Postgres.')
+    .version(programVersion(), '-V, --version', 'print the version')
+    .helpOption('-h, --help', 'how to use it')
+    .helpCommand('help [command]', 'how to use a command')
+    .addHelpText('after', AFTER_HELP)
+    .showHelpAfterError('Add --help to see how it is used.')
+    .exitOverride()
+    .configureOutput({
+      writeOut: (text) => shell.out.write(text),
+      writeErr: (text) => shell.err.write(shell.scrubber.scrub(text)),
+      outputError: (text, write) => write(text.replace(/^error: /, 'research-mirror: ')),
+      getOutHelpWidth: () => widthOfTerminal(shell.out) ?? 100,
+      getErrHelpWidth: () => widthOfTerminal(shell.err) ?? 100,
+      getOutHasColors: () => hasColour(shell.out, shell.env),
+      getErrHasColors: () => hasColour(shell.err, shell.env),
+    });
   for (const [name, definition] of Object.entries({ ...MIRRORING, ...KEEPING })) {
     const { actions, load } = definition;
     const command = define(program, name, definition);
@@ -101,26 +117,6 @@ function define(program: Command, name: string, definition: Definition): Command
     command.addOption(option);
   }
   return command;
-}
-
-function makeProgram(shell: Shell): Command {
-  return new Command('research-mirror')
-    .description('Mirrors an account of a Research & Enrichment Service into Postgres.')
-    .version(programVersion(), '-V, --version', 'print the version')
-    .helpOption('-h, --help', 'how to use it')
-    .helpCommand('help [command]', 'how to use a command')
-    .addHelpText('after', AFTER_HELP)
-    .showHelpAfterError('Add --help to see how it is used.')
-    .exitOverride()
-    .configureOutput({
-      writeOut: (text) => shell.out.write(text),
-      writeErr: (text) => shell.err.write(shell.scrubber.scrub(text)),
-      outputError: (text, write) => write(text.replace(/^error: /, 'research-mirror: ')),
-      getOutHelpWidth: () => widthOfTerminal(shell.out) ?? 100,
-      getErrHelpWidth: () => widthOfTerminal(shell.err) ?? 100,
-      getOutHasColors: () => hasColour(shell.out, shell.env),
-      getErrHasColors: () => hasColour(shell.err, shell.env),
-    });
 }
 
 /** Removed commands, as `name` or `name action`, with the sentence that says what to use instead. */

@@ -10,7 +10,7 @@ import { readLimit, refuseFilters, USUAL_LIMITS } from '../terminal/given.ts';
 import { onMirror } from '../terminal/open-mirror.ts';
 import { Progress } from '../terminal/progress.ts';
 import { complain, EXIT, type Options, say, type Shell, UsageError } from '../terminal/shell.ts';
-import { minute, printNewest, type Row } from '../terminal/text-table.ts';
+import { minute, printNewest } from '../terminal/text-table.ts';
 
 export async function eventsAction(
   shell: Shell,
@@ -30,8 +30,19 @@ export async function eventsAction(
     const found = await listEvents(db, { limit: limit + 1, ...(type !== undefined && { type }) });
     const none =
       type === undefined ? 'no event was received yet' : `no event of type ${JSON.stringify(type)} is here`;
-    const toJson = json ? eventJson : undefined;
-    return printNewest(shell, found, { limit, noun: 'event', none, shows: 'one', toRow, toJson });
+    const toRow = (each: StoredEvent) => ({
+      id: each.id,
+      account: each.userId,
+      type: each.type,
+      'received (UTC)': minute(each.receivedAt),
+      made: each.createdAt && minute(each.createdAt),
+      names: each.collection && `${each.collection} ${each.key ?? ''}`,
+    });
+    // The data keep their text, with every digit.
+    const toJson = ({ data, ...rest }: StoredEvent) =>
+      `${JSON.stringify(rest).slice(0, -1)},"data":${data ?? 'null'}}`;
+    const how = { limit, noun: 'event', none, shows: 'one', toRow, toJson: json ? toJson : undefined };
+    return printNewest(shell, found, how);
   });
 }
 
@@ -90,22 +101,6 @@ async function replay(shell: Shell, { collections }: Config, db: Db, ids: readon
 
 function rowsAndLists(count: number): string {
   return `${formatCount(count)} ${count === 1 ? 'row or list' : 'rows and lists'}`;
-}
-
-function toRow(each: StoredEvent): Row {
-  return {
-    id: each.id,
-    account: each.userId,
-    type: each.type,
-    'received (UTC)': minute(each.receivedAt),
-    made: each.createdAt && minute(each.createdAt),
-    names: each.collection && `${each.collection} ${each.key ?? ''}`,
-  };
-}
-
-/** A JSON object in which the data keep their text, with every digit. */
-function eventJson({ data, ...rest }: StoredEvent): string {
-  return `${JSON.stringify(rest).slice(0, -1)},"data":${data ?? 'null'}}`;
 }
 
 type NamedRow = HintedRow & { readonly userId: string };

@@ -10,7 +10,7 @@ import { findSubmission, listSubmissions, type StoredSubmission } from '../submi
 import { chooseFrom, readLimit, refuseFilters, USUAL_LIMITS } from '../terminal/given.ts';
 import { onMirror } from '../terminal/open-mirror.ts';
 import { complain, EXIT, type Options, say, type Shell, UsageError } from '../terminal/shell.ts';
-import { minute, printNewest, type Row } from '../terminal/text-table.ts';
+import { minute, printNewest } from '../terminal/text-table.ts';
 import { cancelSubmission, SubmitRefused } from './submit-operation.ts';
 import { endLine, responseText, submissionJson } from './submit.ts';
 
@@ -38,6 +38,18 @@ export async function submissionsAction(
     if (show !== undefined) return showOne(shell, db, show, json);
     const found = await listSubmissions(db, { limit: limit + 1, ...(state !== undefined && { state }) });
     const none = state === undefined ? 'there are no submissions' : `no submission is ${state}`;
+    const toRow = (each: StoredSubmission) => ({
+      id: each.id,
+      account: each.userId,
+      operation: each.operation,
+      target: each.targetId,
+      state: each.state,
+      status: each.responseStatus === null ? '' : String(each.responseStatus),
+      'queued (UTC)': minute(each.createdAt),
+      ended: each.doneAt && minute(each.doneAt),
+      key: each.idempotencyKey,
+      why: each.error,
+    });
     const toJson = json ? (each: StoredSubmission): string => submissionJson(each) : undefined;
     return printNewest(shell, found, { limit, noun: 'submission', none, shows: 'an answer', toRow, toJson });
   });
@@ -89,19 +101,4 @@ async function release(shell: Shell, db: Db, json: boolean) {
     shell.err.write('no daemon runs: start it within ten minutes, or what is queued is held again\n');
   }
   return EXIT.DONE;
-}
-
-function toRow(each: StoredSubmission): Row {
-  return {
-    id: each.id,
-    account: each.userId,
-    operation: each.operation,
-    target: each.targetId,
-    state: each.state,
-    status: each.responseStatus === null ? '' : String(each.responseStatus),
-    'queued (UTC)': minute(each.createdAt),
-    ended: each.doneAt && minute(each.doneAt),
-    key: each.idempotencyKey,
-    why: each.error,
-  };
 }

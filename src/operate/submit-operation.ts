@@ -15,7 +15,6 @@ import { endpointHost } from '../postgres/fingerprint.ts';
 import { ownIdentity } from '../postgres/heartbeat.ts';
 import { createInstallation, openInstallation } from '../postgres/installation.ts';
 import { DAEMON, daemonLives, livingOwner } from '../postgres/lease.ts';
-import { wake } from '../postgres/notifications.ts';
 import type { WorkOptions } from '../postgres/open-mirror.ts';
 import type { Operator } from '../postgres/operator-log.ts';
 import type { ConnectionOptions } from '../postgres/pool.ts';
@@ -28,11 +27,6 @@ interface SubmitOptions extends WorkOptions {
   readonly clock: Clock;
   /** Past a pooler. */
   readonly direct: ConnectionOptions;
-  readonly request: SubmitRequest;
-  /** Wait until it has ended. */
-  readonly wait: boolean;
-  /** Called with the ID as soon as it is queued. */
-  readonly onQueued: (id: string) => void;
   readonly onProgress: (submission: StoredSubmission) => void;
 }
 
@@ -46,30 +40,45 @@ const TAKING_MS = 30_000;
 const OWNER_MS = 1_000;
 
 /**
- * Queues a POST operation and waits for its outcome. The daemon that owns the account sends it. If the account has no
- * owner, this process takes the account and sends this submission only.
- * @returns `stuck`: why it has not ended, if it was waited for; undefined: it has ended, or is on hold
- * @throws SubmitRefused; what keeps it from being sent (it stays queued); the signal's reason
+ * Queues a POST operation, by the SQL function that analysts call. Nothing is queued for an account that can't be sent for.
+ * @returns the submission's ID
+ * @throws SubmitRefused; AccountUnservable; the signal's reason
  */
-export async function submitOperation(options: SubmitOptions) {
-  const { config, db, clock, request, wait, onQueued } = options;
-  const account = await accountMeant(db, request.userId);
-  const identity = await ownIdentity();
-  if (account !== undefined) {
-    // Nothing is queued for an account that can't be sent for.
+export async function queueOperation(options: SubmitOptions, request: SubmitRequest): Promise<string> {
+  const { config, db, signal } = options;
+  const { operation, payload, target = null, userId = null, idempotencyKey = null } = request;
+  const all = db.state.selectFrom('account').select('_user_id').limit(2);
+  // Compared as text, since the user may have typed something that is no bigint.
+  const named = userId === null ? all : all.where(sql`_user_id::text`, '=', userId);
+  // If it is not clear which account is meant, the SQL function reports it.
+  const [account, another] = await named.execute();
+  if (account !== undefined && another === undefined) {
     if (config.service !== undefined) {
       const { byOwner } = await sortKeys(db, config.service.keys);
       const context = { db, config: { service: config.service } };
-      await servableKeys(context, account, byOwner.get(account) ?? []);
+      await servableKeys(context, account._user_id, byOwner.get(account._user_id) ?? []);
     }
     // Before anything is queued: a database that was not used for long would put it on hold, as something old.
-    if (!(await daemonLives(db, identity))) await openInstallation(installationOf(options), options.signal);
+    const lives = await daemonLives(db, await ownIdentity());
+    if (!lives) await openInstallation(installationOf(options), signal);
   }
-  const id = await queueSubmission(db, request);
-  onQueued(id);
-  await wake(db);
-  if (!wait) return { submission: await presentSubmission(db, id), stuck: undefined };
+  return refusing(async () => {
+    const found = await db.sql<{ id: string }>`
+      select ${db.table('submit')}(${operation}, ${payload}::text::jsonb, ${target},
+        ${userId}::bigint, ${idempotencyKey}) as id`;
+    return onlyRow(found).id;
+  });
+}
 
+/**
+ * Waits for the outcome of a submission. The daemon that owns the account sends it. If the account has no owner, this
+ * process takes the account and sends this submission only.
+ * @returns `stuck`: why it has not ended; undefined: it has ended, or is on hold
+ * @throws what keeps it from being sent (it stays queued); the signal's reason
+ */
+export async function followOperation(options: SubmitOptions, id: string) {
+  const { config, db, clock } = options;
+  const identity = await ownIdentity();
   let lookAt = Number.NEGATIVE_INFINITY;
   let ownedAt = clock.monotonic();
   /** Why it can't be sent from here; determined once. */
@@ -173,22 +182,23 @@ async function followSubmission(
   whyStuck?: (userId: string) => Promise<string | undefined>,
 ) {
   for (;;) {
-    const submission = await presentSubmission(db, id);
+    const { submission } = await currentOutcome(db, id);
     if (isFinal(submission)) return { submission, stuck: undefined };
     onProgress(submission);
     const stuck = await whyStuck?.(submission.userId);
     if (stuck !== undefined) {
-      const last = await presentSubmission(db, id);
-      return { submission: last, stuck: isFinal(last) ? undefined : stuck };
+      const last = await currentOutcome(db, id);
+      return { ...last, stuck: isFinal(last.submission) ? undefined : stuck };
     }
     await clock.sleep(LOOK_MS, signal);
   }
 }
 
-async function presentSubmission(db: Db, id: string): Promise<StoredSubmission> {
+/** @throws RangeError */
+export async function currentOutcome(db: Db, id: string) {
   const submission = await findSubmission(db, id);
   if (submission === undefined) throw new RangeError(`submission ${id} is not there any more`);
-  return submission;
+  return { submission, stuck: undefined };
 }
 
 /** Arguments of `<schema>.submit`. */
@@ -217,19 +227,6 @@ export class SubmitRefused extends Error {
 /** The queue is full, or off: the request is not wrong. */
 const NOT_NOW = new Set(['RM014', 'RM015']);
 
-/** Queues it by the SQL function that analysts call. @returns the submission's ID @throws SubmitRefused */
-async function queueSubmission(
-  db: Db,
-  { operation, payload, target, userId, idempotencyKey }: SubmitRequest,
-): Promise<string> {
-  return refusing(async () => {
-    const found = await db.sql<{ id: string }>`
-      select ${db.table('submit')}(${operation}, ${payload}::text::jsonb, ${target ?? null},
-        ${userId ?? null}::bigint, ${idempotencyKey ?? null}) as id`;
-    return onlyRow(found).id;
-  });
-}
-
 /** Cancels a submission that has not been sent. @param id decimal digits @throws SubmitRefused */
 export async function cancelSubmission(db: Db, id: string, by: Operator): Promise<void> {
   await refusing(() =>
@@ -241,15 +238,6 @@ export async function cancelSubmission(db: Db, id: string, by: Operator): Promis
       await trx.sql`select ${trx.table('cancel_submission')}(${id}::bigint)`;
     }),
   );
-}
-
-/** The account that is meant. Undefined if that is not clear: the SQL function then reports it. */
-async function accountMeant(db: Db, userId: string | undefined): Promise<string | undefined> {
-  const all = db.state.selectFrom('account').select('_user_id').limit(2);
-  // Compared as text, since the user may have typed something that is no bigint.
-  const named = userId === undefined ? all : all.where(sql`_user_id::text`, '=', userId);
-  const accounts = await named.execute();
-  return accounts.length === 1 ? accounts[0]?._user_id : undefined;
 }
 
 async function refusing<T>(call: () => Promise<T>): Promise<T> {

@@ -7,13 +7,15 @@ import { loadConfig } from '../config/load.ts';
 import { OPERATION_NAMES, TARGETED_OPERATIONS } from '../model/submission.ts';
 import type { Db } from '../postgres/db.ts';
 import { currentHold } from '../postgres/hold.ts';
+import { wake } from '../postgres/notifications.ts';
 import { findSubmission, type StoredSubmission } from '../submissions/stored-submissions.ts';
 import { chooseFrom, readUserId } from '../terminal/given.ts';
 import { type Mirror, onMirror, workOptions } from '../terminal/open-mirror.ts';
 import { Progress } from '../terminal/progress.ts';
 import { EXIT, type Options, say, type Shell, UsageError } from '../terminal/shell.ts';
 import { minute, printable } from '../terminal/text-table.ts';
-import { isFinal, submitOperation, SubmitRefused, type SubmitRequest } from './submit-operation.ts';
+import { currentOutcome, followOperation, isFinal, queueOperation } from './submit-operation.ts';
+import { SubmitRefused, type SubmitRequest } from './submit-operation.ts';
 
 type SubmitOptions = Options<'noWait' | 'json' | 'demo', 'id' | 'user' | 'data' | 'key'>;
 
@@ -67,32 +69,24 @@ async function submit(
 ) {
   const tell = (text: string): unknown => shell.err.write(shell.scrubber.scrub(`${text}\n`));
   const progress = new Progress(shell);
-  let id: string | undefined;
-  let result: Awaited<ReturnType<typeof submitOperation>>;
-  try {
-    result = await submitOperation({
-      ...workOptions(shell, config),
-      config,
-      db,
-      direct,
-      request,
-      wait: !noWait,
-      onQueued: (queued) => {
-        id = queued;
-      },
-      onProgress: (each) => progress.show(shell.scrubber.scrub(submittingLine(each))),
-    });
-  } catch (error) {
-    if (error instanceof SubmitRefused && error.wrong) {
-      // Without any account no request can be right.
-      if ((await db.state.selectFrom('account').select('_user_id').limit(1).execute()).length === 0) {
-        throw new Unusable(
-          'no account is mirrored yet, so nothing can be submitted: run "research-mirror start" or "research-mirror sync" first',
-        );
-      }
-      throw new UsageError(error.message);
+  const onProgress = (each: StoredSubmission): void =>
+    progress.show(shell.scrubber.scrub(submittingLine(each)));
+  const work = { ...workOptions(shell, config), config, db, direct, onProgress };
+  const id = await queueOperation(work, request).catch(async (error: unknown) => {
+    if (!(error instanceof SubmitRefused && error.wrong)) throw error;
+    // Without any account no request can be right.
+    if ((await db.state.selectFrom('account').select('_user_id').limit(1).execute()).length === 0) {
+      throw new Unusable(
+        'no account is mirrored yet, so nothing can be submitted: run "research-mirror start" or "research-mirror sync" first',
+      );
     }
-    if (id === undefined) throw error;
+    throw new UsageError(error.message);
+  });
+  let outcome: Awaited<ReturnType<typeof followOperation>>;
+  try {
+    await wake(db);
+    outcome = await (noWait ? currentOutcome(db, id) : followOperation(work, id));
+  } catch (error) {
     progress.end();
     tell(await whereItStays(db, id));
     if (isStopped(error)) return EXIT.INTERRUPTED;
@@ -100,7 +94,7 @@ async function submit(
   } finally {
     progress.end();
   }
-  const { submission, stuck } = result;
+  const { submission, stuck } = outcome;
   const held = submission.state === 'held' ? (await currentHold(db))?.why : undefined;
   const text = json ? submissionJson(submission, { stuck: stuck ?? null }) : responseText(submission);
   if (text !== undefined) say(shell, text);

@@ -1,6 +1,5 @@
 import { countOf, formatCount, formatSpan } from '@research-mirror/runtime/figures';
 import type { CollectionProgress, RunOptions } from '../account/account-command.ts';
-import type { UnknownKey } from '../account/account-keys.ts';
 import { type CollectionPass, type PassProgress, runSync, type SyncReport } from '../account/pass.ts';
 import type { ServiceConfig } from '../config/config.ts';
 import type { CollectionName } from '../model/collections.ts';
@@ -20,28 +19,22 @@ import {
 } from '../terminal/shell.ts';
 import { formatList } from '../terminal/text-table.ts';
 
-/** What a pass has read so far, in one line: sums over all accounts by collection, in the order of their beginning. */
+/** What a pass has read so far, in one line: sums over all accounts, by collection. */
 export function readingLine(passes: Iterable<PassProgress>): string {
-  const sums = new Map<string, PassProgress>();
-  for (const pass of passes) {
-    const before = sums.get(pass.collection) ?? { ...pass, items: 0, inserted: 0, updated: 0, deleted: 0 };
-    sums.set(pass.collection, {
-      ...pass,
-      items: before.items + pass.items,
-      inserted: before.inserted + pass.inserted,
-      updated: before.updated + pass.updated,
-      deleted: before.deleted + pass.deleted,
-      doubts: pass.doubts ?? before.doubts,
-    });
-  }
-  const parts = Array.from(sums.values(), ({ collection, items, inserted, updated, deleted, doubts }) => {
-    const changes = Object.entries({ '+': inserted, '~': updated, '-': deleted })
-      .filter(([, count]) => count > 0)
-      .map(([sign, count]) => `${sign}${formatCount(count)}`);
-    if (doubts !== null)
-      changes.push(`${formatCount(doubts.rows)} missing, read again in ${formatSpan(doubts.milliseconds)}`);
-    return `${collection} ${formatCount(items)}${changes.length > 0 ? ` (${changes.join(' ')})` : ''}`;
-  });
+  const parts = Array.from(
+    Map.groupBy(passes, ({ collection }) => collection),
+    ([collection, all]) => {
+      const sum = (of: 'items' | 'inserted' | 'updated' | 'deleted') =>
+        all.reduce((n, each) => n + each[of], 0);
+      const changes = Object.entries({ '+': sum('inserted'), '~': sum('updated'), '-': sum('deleted') })
+        .filter(([, count]) => count > 0)
+        .map(([sign, count]) => `${sign}${formatCount(count)}`);
+      const doubts = all.findLast((each) => each.doubts !== null)?.doubts ?? null;
+      if (doubts !== null)
+        changes.push(`${formatCount(doubts.rows)} missing, read again in ${formatSpan(doubts.milliseconds)}`);
+      return `${collection} ${formatCount(sum('items'))}${changes.length > 0 ? ` (${changes.join(' ')})` : ''}`;
+    },
+  );
   return `reading: ${parts.length === 0 ? '…' : parts.join(' · ')}`;
 }
 
@@ -124,9 +117,8 @@ function describe(report: SyncReport, width: number | undefined, full: boolean):
  */
 export async function showPass<
   Each extends CollectionProgress,
-  Report extends {
+  Report extends Pick<SyncReport, 'unknownKeys'> & {
     readonly collections: readonly { readonly error: string | null }[];
-    readonly unknownKeys: readonly UnknownKey[];
   },
 >(
   shell: Shell,
