@@ -11,7 +11,7 @@ import { existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { PassProgress } from '../account/pass.ts';
-import type { Config, ServiceConfig } from '../config/config.ts';
+import type { ServiceConfig } from '../config/config.ts';
 import { loadConfig } from '../config/load.ts';
 import { runDaemon } from '../daemon/run-daemon.ts';
 import {
@@ -64,7 +64,19 @@ export async function demoAction(shell: Shell) {
       // The service remembers the item, and refuses it at the next start.
       const item = { collection: 'watchlist', id: 'demo-unstorable', source: UNSTORABLE };
       await mutate(sandbox.controlUrl, { op: 'insert', ...item });
-      await runDemo(shell, await ofDemo(config, folder, sandbox), sandbox, progress);
+      const webhookPort = await keptPort(folder, 'webhook-port');
+      const demo = {
+        ...demoConfig(config, folder, sandbox.url),
+        http: { ...config.http, host: '127.0.0.1', port: await keptPort(folder, 'page-port') },
+        // The emulated service runs on the same machine, so loopback is public enough.
+        webhook: {
+          ...config.webhook,
+          publicUrl: `http://127.0.0.1:${webhookPort}`,
+          host: '127.0.0.1',
+          port: webhookPort,
+        },
+      };
+      await runDemo(shell, demo, sandbox, progress);
     } finally {
       await sandbox.stop();
     }
@@ -107,21 +119,6 @@ async function runDemo(
   });
 }
 
-async function ofDemo(config: Config, folder: string, sandbox: Sandbox): Promise<ServiceConfig> {
-  const webhookPort = await keptPort(folder, 'webhook-port');
-  return {
-    ...demoConfig(config, folder, sandbox.url),
-    http: { ...config.http, host: '127.0.0.1', port: await keptPort(folder, 'page-port') },
-    // The emulated service runs on the same machine, so loopback is public enough.
-    webhook: {
-      ...config.webhook,
-      publicUrl: `http://127.0.0.1:${webhookPort}`,
-      host: '127.0.0.1',
-      port: webhookPort,
-    },
-  };
-}
-
 async function addressLines(folder: string): Promise<string> {
   const at = async (name: Parameters<typeof portOf>[1]): Promise<string> =>
     `http://127.0.0.1:${await portOf(folder, name)}`;
@@ -152,13 +149,12 @@ function welcome(addresses: string, dataDir: string): string {
 }
 
 function progressLine(sums: readonly PassProgress[]): string {
-  const rows = sums.reduce((sum, { inserted }) => sum + inserted, 0);
-  const changes = sums.reduce((sum, { updated }) => sum + updated, 0);
+  const sum = (of: 'inserted' | 'updated') => sums.reduce((all, each) => all + each[of], 0);
   const parts = sums.flatMap(({ collection, inserted }) =>
     inserted > 0 ? [`${collection} ${formatCount(inserted)}`] : [],
   );
   const which = parts.length === 0 ? '' : ` (${parts.join(' · ')})`;
-  return `mirrored: ${countOf(rows, 'new row')}${which}, ${countOf(changes, 'change')}`;
+  return `mirrored: ${countOf(sum('inserted'), 'new row')}${which}, ${countOf(sum('updated'), 'change')}`;
 }
 
 const DEMO_USER = 1001;

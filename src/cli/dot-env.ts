@@ -16,7 +16,11 @@ export function dotEnvAdditions(env: Environment, path = '.env'): Record<string,
     if (code === 'ENOENT' || code === 'ENOTDIR') return {};
     throw new InvalidConfig([`.env: can't be read: ${messageOf(error)}`]);
   }
-  const slips = linesWithoutMeaning(text);
+  // Lines that set nothing would be ignored ("MIRROR_API_KEY abc"). Quoted values may have several lines.
+  const outside = text.replaceAll(QUOTED, (value) => `=${value.replaceAll(/[^\n]/g, '')}`);
+  const slips = outside
+    .split('\n')
+    .flatMap((line, index) => (/^\s*(#.*)?$|=/.test(line.replace('\r', '')) ? [] : [index + 1]));
   if (slips.length > 0) {
     throw new InvalidConfig([
       `.env: line ${slips.join(', ')} says nothing (NAME=value, or a comment after #)`,
@@ -35,14 +39,6 @@ export function dotEnvAdditions(env: Environment, path = '.env'): Record<string,
     if (value !== undefined && env[name] === undefined) additions[name] = value;
   }
   return additions;
-}
-
-/** Line numbers that set nothing ("MIRROR_API_KEY abc"). Quoted values may have several lines. */
-function linesWithoutMeaning(text: string): number[] {
-  const outside = text.replaceAll(QUOTED, (value) => `=${value.replaceAll(/[^\n]/g, '')}`);
-  return outside
-    .split('\n')
-    .flatMap((line, index) => (/^\s*(#.*)?$|=/.test(line.replace('\r', '')) ? [] : [index + 1]));
 }
 
 const QUOTED = /=[ \t]*("[^"]*"|'[^']*'|`[^`]*`)/g;

@@ -4,14 +4,13 @@ import { MIGRATIONS, programVersion } from '../config/program.ts';
 import type { Db } from '../postgres/db.ts';
 import { whatIsMissing } from '../postgres/inspection.ts';
 import { migrate, MIGRATION_BOUNDS, pendingMigrations } from '../postgres/run-migrations.ts';
-import { onDatabase } from '../terminal/open-mirror.ts';
+import { onMirror } from '../terminal/open-mirror.ts';
 import { complain, EXIT, failureText, type Options, say, type Shell } from '../terminal/shell.ts';
 
 export async function migrateAction(shell: Shell, { check, json }: Options<'check' | 'json'>) {
   const which = check === true ? 'own' : 'own or new';
-  return onDatabase(shell, 'migrate', { which, bounds: MIGRATION_BOUNDS, direct: true }, ({ db }) =>
-    bringUp(shell, db, check === true, json === true),
-  );
+  const options = { which, bounds: MIGRATION_BOUNDS, direct: true, anyVersion: true } as const;
+  return onMirror(shell, 'migrate', options, ({ db }) => bringUp(shell, db, check === true, json === true));
 }
 
 async function bringUp(shell: Shell, db: Db, check: boolean, json: boolean) {

@@ -200,11 +200,7 @@ export async function removeData(db: Db, userId: string): Promise<number> {
 }
 
 async function lockedState(trx: Db, userId: string): Promise<string | undefined> {
-  const row = await trx.state
-    .selectFrom('account')
-    .select('state')
-    .where('_user_id', '=', userId)
-    .forNoKeyUpdate()
-    .executeTakeFirst();
-  return row?.state;
+  const { rows } = await trx.sql<{ state: string }>`
+    select state from ${trx.stateTable('account')} where _user_id = ${userId}::bigint for no key update`;
+  return rows[0]?.state;
 }

@@ -134,7 +134,7 @@ export async function openContext(
   const server =
     config.database.kind === 'external'
       ? 'running'
-      : await embeddedState(config.database.dataDir).catch(() => 'stopped');
+      : await embeddedState(config.database.dataDir).catch(() => 'stopped' as const);
 
   async function ping(at: number, key: Secret): Promise<Ping> {
     const api = createApi({

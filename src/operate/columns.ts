@@ -46,7 +46,13 @@ export async function columnsAction(
 }
 
 async function list(shell: Shell, db: Db, { json = false }: ColumnsOptions) {
-  const columns = await reportColumns(db);
+  const { rows } = await db.sql<RegisteredField>`
+    select c.collection as table, c.column_name as column, c.field, c.type, c.documented,
+      c.first_seen_at as "firstSeenAt", c.conflicts::float8 as conflicts
+    from ${db.table('columns')} as c
+    order by (c.conflicts > 0) desc, c.collection, c.column_name nulls last, c.field`;
+  const columns: (RegisteredField & Awaited<ReturnType<typeof unfitValues>>)[] = [];
+  for (const row of rows) columns.push({ ...row, ...(await unfitValues(db, row)) });
   const hints = columns.flatMap(({ table, column, suggestion: better }) =>
     better === null || column === null
       ? []
@@ -140,18 +146,6 @@ interface RegisteredField {
 /** Bound (ms) of a search for values that did not fit. Without an answer there is neither example nor suggestion. */
 const SEARCH_MS = 5_000;
 const QUERY_CANCELED = '57014';
-
-/** Every registered field, those with values that did not fit first. */
-async function reportColumns(db: Db) {
-  const { rows } = await db.sql<RegisteredField>`
-    select c.collection as table, c.column_name as column, c.field, c.type, c.documented,
-      c.first_seen_at as "firstSeenAt", c.conflicts::float8 as conflicts
-    from ${db.table('columns')} as c
-    order by (c.conflicts > 0) desc, c.collection, c.column_name nulls last, c.field`;
-  const reported: (RegisteredField & Awaited<ReturnType<typeof unfitValues>>)[] = [];
-  for (const row of rows) reported.push({ ...row, ...(await unfitValues(db, row)) });
-  return reported;
-}
 
 /**
  * The beginning of a value that did not fit, as JSON, and a type that would take every value. Null: there is none any

@@ -14,16 +14,8 @@ import { EXIT, type Options, type Shell, UsageError } from '../terminal/shell.ts
 import { printable } from '../terminal/text-table.ts';
 import { DATABASE_CHECKS } from './check-database.ts';
 import { ACCOUNT_CHECKS, SERVICE_CHECKS } from './check-service.ts';
-import {
-  broken,
-  type Check,
-  type Context,
-  judgeVersion,
-  type NamedFinding,
-  ok,
-  openContext,
-  runChecks,
-} from './check.ts';
+import { broken, judgeVersion, ok, openContext, runChecks } from './check.ts';
+import type { Check, Context, NamedFinding } from './check.ts';
 
 /** Postgres's limit of a name. */
 const MOST_NAME_BYTES = 63;

@@ -1,7 +1,6 @@
 import { countOf, formatCount } from '@research-mirror/runtime/figures';
 import type { Config } from '../config/config.ts';
 import { eventTexts, listEvents, replayEvents, type StoredEvent } from '../events/event-store.ts';
-import type { HintedRow } from '../model/hint.ts';
 import type { Db } from '../postgres/db.ts';
 import { ownIdentity } from '../postgres/heartbeat.ts';
 import { daemonLives } from '../postgres/lease.ts';
@@ -74,13 +73,22 @@ async function replay(shell: Shell, { collections }: Config, db: Db, ids: readon
   const daemon = await daemonLives(db, await ownIdentity());
   const all = events.flatMap(({ userId, rows }) => rows.map((row) => ({ userId, ...row })));
   const named = [...new Map(all.map((row) => [JSON.stringify(row), row])).values()];
+  const [userIds, names, parents, keys] = (['userId', 'collection', 'parent', 'key'] as const).map((field) =>
+    named.map((row) => row[field]),
+  );
   const rows = named.length;
   const until = clock.monotonic() + PATIENCE_MS;
   const progress = new Progress(shell);
   let read = 0;
   try {
     for (;;) {
-      read = rows - (await unread(db, named));
+      // Each reading removes a hint, or raises its step.
+      const { rows: found } = await db.sql<{ unread: number }>`
+        select count(*)::int as unread from ${db.stateTable('hint')} as h
+        join unnest(${userIds}::bigint[], ${names}::text[], ${parents}::text[], ${keys}::text[]) as x (user_id, collection, parent, key)
+          on h._user_id = x.user_id and h.collection = x.collection and h.parent = x.parent and h.key = x.key
+        where h.step = 0`;
+      read = rows - (found[0]?.unread ?? 0);
       progress.show(`reading again: ${read} of ${rowsAndLists(rows)}`);
       if (!daemon || read === rows || clock.monotonic() > until) break;
       await clock.sleep(LOOK_MS, signal);
@@ -101,18 +109,4 @@ async function replay(shell: Shell, { collections }: Config, db: Db, ids: readon
 
 function rowsAndLists(count: number): string {
   return `${formatCount(count)} ${count === 1 ? 'row or list' : 'rows and lists'}`;
-}
-
-type NamedRow = HintedRow & { readonly userId: string };
-
-/** Of the rows, how many have not been read: each reading removes a hint, or raises its step. */
-async function unread(db: Db, rows: readonly NamedRow[]): Promise<number> {
-  const column = (field: keyof NamedRow): string[] => rows.map((row) => row[field]);
-  const { rows: found } = await db.sql<{ unread: string }>`
-    select count(*) as unread from ${db.stateTable('hint')} as h
-    join unnest(${column('userId')}::bigint[], ${column('collection')}::text[], ${column('parent')}::text[],
-      ${column('key')}::text[]) as x (user_id, collection, parent, key)
-      on h._user_id = x.user_id and h.collection = x.collection and h.parent = x.parent and h.key = x.key
-    where h.step = 0`;
-  return Number(found[0]?.unread ?? 0);
 }

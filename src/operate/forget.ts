@@ -7,16 +7,8 @@ import { notifyOnce } from '../postgres/notifications.ts';
 import { operatorOn } from '../postgres/operator-log.ts';
 import { noneOf, readUserId, refuseOptions } from '../terminal/given.ts';
 import { onMirror } from '../terminal/open-mirror.ts';
-import {
-  askPerson,
-  complain,
-  EXIT,
-  type Options,
-  say,
-  type Shell,
-  UsageError,
-  widthOfTerminal,
-} from '../terminal/shell.ts';
+import { askPerson, complain, EXIT, say, UsageError, widthOfTerminal } from '../terminal/shell.ts';
+import type { Options, Shell } from '../terminal/shell.ts';
 import { formatList, printable } from '../terminal/text-table.ts';
 import { type Forgetting, forgetRows, type NamedRows, rememberRows } from './forget-rows.ts';
 

@@ -116,7 +116,21 @@ function mirrorServer(schema: string, ask: (text: string, limit: number) => Prom
       }),
       annotations: READS,
     },
-    ({ table }) => ask(table === undefined ? relationsOf(schema) : columnsOf(schema, table), MOST_ROWS),
+    ({ table }) => {
+      const relations = `select c.relname as name, case c.relkind when 'v' then 'view' else 'table' end as kind,
+          obj_description(c.oid, 'pg_class') as meaning
+        from pg_class c join pg_namespace n on n.oid = c.relnamespace
+        where n.nspname = ${quotedText(schema)} and c.relkind in ('r', 'p', 'v') and left(c.relname, 1) <> '_'
+          and has_table_privilege(c.oid, 'select')
+        order by 1`;
+      if (table === undefined) return ask(relations, MOST_ROWS);
+      const columns = `select a.attname as name, format_type(a.atttypid, a.atttypmod) as type,
+          col_description(a.attrelid, a.attnum) as meaning
+        from pg_attribute a join pg_class c on c.oid = a.attrelid join pg_namespace n on n.oid = c.relnamespace
+        where n.nspname = ${quotedText(schema)} and c.relname = ${quotedText(table)} and a.attnum > 0 and not a.attisdropped
+        order by a.attnum`;
+      return ask(columns, MOST_ROWS);
+    },
   );
   server.registerTool(
     'query',
@@ -157,33 +171,14 @@ function mirrorServer(schema: string, ask: (text: string, limit: number) => Prom
       }),
       annotations: READS,
     },
-    ({ user_id: user, collection, since_change_id: since, limit: rows }) =>
-      ask(changesOf(user, since, collection), rows),
+    ({ user_id: user, collection, since_change_id: since, limit: rows }) => {
+      // The tool's schema has checked the values: digits, and names of collections.
+      const after = since ?? `extract(epoch from now() - interval '1 day') * 1000000`;
+      const only = collection === undefined ? '' : ` and collection = ${quotedText(collection)}`;
+      const changes = `select collection, key, op, field, before, after, changed_at, change_id from changes
+        where _user_id = ${user} and change_id > ${after}${only} order by change_id desc, field`;
+      return ask(changes, rows);
+    },
   );
   return server;
-}
-
-function relationsOf(schema: string): string {
-  return `select c.relname as name, case c.relkind when 'v' then 'view' else 'table' end as kind,
-      obj_description(c.oid, 'pg_class') as meaning
-    from pg_class c join pg_namespace n on n.oid = c.relnamespace
-    where n.nspname = ${quotedText(schema)} and c.relkind in ('r', 'p', 'v') and left(c.relname, 1) <> '_'
-      and has_table_privilege(c.oid, 'select')
-    order by 1`;
-}
-
-function columnsOf(schema: string, table: string): string {
-  return `select a.attname as name, format_type(a.atttypid, a.atttypmod) as type,
-      col_description(a.attrelid, a.attnum) as meaning
-    from pg_attribute a join pg_class c on c.oid = a.attrelid join pg_namespace n on n.oid = c.relnamespace
-    where n.nspname = ${quotedText(schema)} and c.relname = ${quotedText(table)} and a.attnum > 0 and not a.attisdropped
-    order by a.attnum`;
-}
-
-/** The tool's schema has checked the values: digits, and names of collections. */
-function changesOf(user: string, since: string | undefined, collection: string | undefined): string {
-  const after = since ?? `extract(epoch from now() - interval '1 day') * 1000000`;
-  const only = collection === undefined ? '' : ` and collection = ${quotedText(collection)}`;
-  return `select collection, key, op, field, before, after, changed_at, change_id from changes
-    where _user_id = ${user} and change_id > ${after}${only} order by change_id desc, field`;
 }

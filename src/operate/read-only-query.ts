@@ -163,7 +163,16 @@ export async function readOnlyQuery(connection: ConnectionOptions, query: ReadOn
   query.signal.addEventListener('abort', cancel, { once: true });
   try {
     await client.connect();
-    pid = await beginReadOnly(client, query);
+    await client.query(
+      `begin transaction read only; ${PIN_SETTINGS}; set local statement_timeout = ${Math.trunc(query.timeout)}; ` +
+        `set local search_path = ${client.escapeIdentifier(query.schema)}, public`,
+    );
+    // The transaction can't be made writable after its first query.
+    const may = await client.query<{ what: string }>(MORE_THAN_READING, [query.schema, HARMLESS]);
+    if (may.rows.length > 0) throw new MoreThanReading(may.rows.map(({ what }) => what));
+    // A pooler reports a process ID of its own at the start of a connection.
+    const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
+    pid = rows[0]?.pid ?? 0;
     await run(client, query, cancel);
   } catch (error) {
     query.signal.throwIfAborted();
@@ -172,19 +181,6 @@ export async function readOnlyQuery(connection: ConnectionOptions, query: ReadOn
     query.signal.removeEventListener('abort', cancel);
     await client.end();
   }
-}
-
-/** @returns the backend's process ID. It is queried, since a pooler reports one of its own. */
-async function beginReadOnly(client: pg.Client, query: ReadOnlyQuery): Promise<number> {
-  await client.query(
-    `begin transaction read only; ${PIN_SETTINGS}; set local statement_timeout = ${Math.trunc(query.timeout)}; ` +
-      `set local search_path = ${client.escapeIdentifier(query.schema)}, public`,
-  );
-  // The transaction can't be made writable after its first query.
-  const may = await client.query<{ what: string }>(MORE_THAN_READING, [query.schema, HARMLESS]);
-  if (may.rows.length > 0) throw new MoreThanReading(may.rows.map(({ what }) => what));
-  const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
-  return rows[0]?.pid ?? 0;
 }
 
 function run(client: pg.Client, query: ReadOnlyQuery, cancel: () => void): Promise<void> {
@@ -204,7 +200,9 @@ function run(client: pg.Client, query: ReadOnlyQuery, cancel: () => void): Promi
       reject(error);
     };
     watchMessages(socket, MOST_MESSAGE_BYTES, (bytes) => {
-      fail(tooLarge(bytes));
+      const [size, most] = [bytes, MOST_MESSAGE_BYTES].map((each) => `${Math.ceil(each / 1024 / 1024)} MiB`);
+      const what = `a row of the answer has ${size}, and ${most} is the most that is taken`;
+      fail(refusedHere(what, '54000', 'choose fewer columns, or a part of the value: left(column, 1000)'));
       socket.destroy();
     });
     /** Calls the receiver. Its errors must not reach the driver, which would lose them. */
@@ -245,15 +243,6 @@ function run(client: pg.Client, query: ReadOnlyQuery, cancel: () => void): Promi
 /** A refusal by this program, in the form of Postgres's. */
 function refusedHere(message: string, code: string, hint: string): StatementRefused {
   return new StatementRefused(Object.assign(new pg.DatabaseError(message, 0, 'error'), { code, hint }));
-}
-
-function tooLarge(bytes: number): StatementRefused {
-  const mebibytes = (size: number): string => `${Math.ceil(size / 1024 / 1024)} MiB`;
-  return refusedHere(
-    `a row of the answer has ${mebibytes(bytes)}, and ${mebibytes(MOST_MESSAGE_BYTES)} is the most that is taken`,
-    '54000',
-    'choose fewer columns, or a part of the value: left(column, 1000)',
-  );
 }
 
 /** The driver drops what COPY sends instead of rows. */

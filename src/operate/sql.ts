@@ -2,19 +2,10 @@ import { countOf } from '@research-mirror/runtime/figures';
 import type { Config } from '../config/config.ts';
 import { loadConfig } from '../config/load.ts';
 import { InvalidValue, parseDuration } from '../config/parse-values.ts';
-import type { ReachedDatabase } from '../postgres/open-mirror.ts';
-import { type ConnectionOptions, resolveConnection } from '../postgres/pool.ts';
+import { resolveConnection } from '../postgres/pool.ts';
 import { reachMirror } from '../terminal/open-mirror.ts';
-import {
-  EXIT,
-  type Options,
-  OutputClosed,
-  roomIn,
-  type Shell,
-  type Terminal,
-  UsageError,
-  widthOfTerminal,
-} from '../terminal/shell.ts';
+import { EXIT, OutputClosed, roomIn, UsageError, widthOfTerminal } from '../terminal/shell.ts';
+import type { Options, Shell, Terminal } from '../terminal/shell.ts';
 import { formatRecords, formatTable, widthOfTitles } from '../terminal/text-table.ts';
 import {
   MoreThanReading,
@@ -120,8 +111,12 @@ function csvRows(out: Terminal): RowPrinter {
     if (text !== '') out.write(text);
     text = '';
   };
+  const field = (value: string | null): string => {
+    if (value === null) return '';
+    return value === '' || /[",\r\n]/.test(value) ? `"${value.replaceAll('"', '""')}"` : value;
+  };
   const row = (values: readonly (string | null)[]): boolean => {
-    text += `${values.map(csvField).join(',')}\r\n`;
+    text += `${values.map(field).join(',')}\r\n`;
     if (text.length >= CHUNK) flush();
     return true;
   };
@@ -131,11 +126,6 @@ function csvRows(out: Terminal): RowPrinter {
     row,
     end: flush,
   };
-}
-
-function csvField(value: string | null): string {
-  if (value === null) return '';
-  return value === '' || /[",\r\n]/.test(value) ? `"${value.replaceAll('"', '""')}"` : value;
 }
 
 /** A table needs all its rows before it is printed. */
@@ -191,8 +181,17 @@ export async function askMirror(
   const { schema } = config;
   const database = await reachMirror(shell, config, command, demo ? 'demo' : 'likely');
   try {
+    const { connection, server } = database;
+    // The embedded server has a login that only reads, made by the program. With DATABASE_URL: its own login, and one that
+    // a DBA may have made.
+    let logins = [connection, { ...connection, as: sqlLogin(schema) }];
+    if (server !== undefined) {
+      const url = await readerUrl(server.url, await server.readerPassword(), schema, connection.program);
+      shell.scrubber.hide(new URL(url).password);
+      logins = [{ ...connection, url }];
+    }
     let refused: MoreThanReading | undefined;
-    for (const login of await readers(shell, database, schema)) {
+    for (const login of logins) {
       // The next login is tried if it exists, and needs no password.
       if (refused !== undefined && !(await resolveConnection(login).catch(() => false))) break;
       try {
@@ -210,21 +209,6 @@ export async function askMirror(
   } finally {
     await database.leave();
   }
-}
-
-/**
- * Logins to try, in this order. The embedded server has one that only reads, made by the program. With DATABASE_URL: its
- * own, and one that a DBA may have made.
- */
-async function readers(
-  { scrubber }: Shell,
-  { connection, server }: ReachedDatabase,
-  schema: string,
-): Promise<readonly ConnectionOptions[]> {
-  if (server === undefined) return [connection, { ...connection, as: sqlLogin(schema) }];
-  const url = await readerUrl(server.url, await server.readerPassword(), schema, connection.program);
-  scrubber.hide(new URL(url).password);
-  return [{ ...connection, url }];
 }
 
 /** In psql's form: the message, the line with a mark below it, and the hint. */

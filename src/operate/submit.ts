@@ -101,7 +101,9 @@ async function submit(
   tell(
     stuck === undefined ? endLine(submission, held) : `submission ${submission.id} stays queued: ${stuck}`,
   );
-  return noWait ? EXIT.DONE : codeOf(submission);
+  if (noWait || submission.state === 'accepted') return EXIT.DONE;
+  if (submission.state === 'rejected' || submission.state === 'cancelled') return EXIT.NO;
+  return submission.state === 'unknown' ? EXIT.UNKNOWN : EXIT.FAILED;
 }
 
 /** The state of a submission that is no longer waited for. */
@@ -114,12 +116,6 @@ async function whereItStays(db: Db, id: string): Promise<string> {
   return submission === undefined || !isFinal(submission)
     ? `submission ${id} may be on its way: ${look}`
     : endLine(submission, undefined);
-}
-
-function codeOf({ state }: StoredSubmission) {
-  if (state === 'accepted') return EXIT.DONE;
-  if (state === 'rejected' || state === 'cancelled') return EXIT.NO;
-  return state === 'unknown' ? EXIT.UNKNOWN : EXIT.FAILED;
 }
 
 /**

@@ -12,15 +12,8 @@ import { KeyRefused, LeaseLost } from '../model/errors.ts';
 import { rateGroup } from '../service/rate-groups.ts';
 import { readMemory } from '../walk/memory.ts';
 import { itemsOfFullPage } from '../walk/page-limit.ts';
-import {
-  type Discrepancy,
-  MOST_LISTED,
-  notVerified,
-  type ScopeVerification,
-  type VerifiedCollection,
-  type VerifyProgress,
-  verifyScope,
-} from './verify-scope.ts';
+import { MOST_LISTED, notVerified, verifyScope } from './verify-scope.ts';
+import type { Discrepancy, ScopeVerification, VerifiedCollection, VerifyProgress } from './verify-scope.ts';
 
 interface VerifyAsked extends Asked {
   /** Null: everything is compared. An older version leaves it out. */

@@ -1,13 +1,8 @@
 import { liveAmong, liveRows } from '../mirror/live-rows.ts';
 import { readScope } from '../mirror/scope-store.ts';
 import { suspectsAmong } from '../mirror/suspect-store.ts';
-import {
-  collection,
-  type CollectionName,
-  type ListCollection,
-  type Scope,
-  scopeName,
-} from '../model/collections.ts';
+import { collection, scopeName } from '../model/collections.ts';
+import type { CollectionName, ListCollection, Scope } from '../model/collections.ts';
 import { RequestRefused } from '../model/errors.ts';
 import { type Item, stateOf } from '../model/page.ts';
 import type { Db } from '../postgres/db.ts';
@@ -43,8 +38,6 @@ export interface ScopeVerification {
   /** Brings the mirror up to date before unequal rows are read again. */
   readonly catchUp: (() => Promise<void>) | undefined;
 }
-
-type Kind = UnequalItem['kind'];
 
 /**
  * Compares a scope at the service with the mirror's live rows. Unequal rows are suspects, and are read again on both
@@ -224,7 +217,7 @@ function nameOf({ key, source }: Pick<UnequalItem, 'key' | 'source'>): string {
 }
 
 /** The mirror correctly has no row of it. */
-function isExplained(kind: Kind | 'changed'): kind is 'quarantined' | 'forgotten' {
+function isExplained(kind: UnequalItem['kind'] | 'changed'): kind is 'quarantined' | 'forgotten' {
   return kind === 'quarantined' || kind === 'forgotten';
 }
 
@@ -238,7 +231,7 @@ export function verdict(
   first: UnequalItem,
   second: UnequalItem | undefined,
   deletion: 'waiting' | 'proven' | undefined,
-): { readonly kind: Kind | 'changed'; readonly note: string } {
+): Readonly<{ kind: UnequalItem['kind'] | 'changed'; note: string }> {
   if (second === undefined) return { kind: 'changed', note: `${first.kind} at first, equal when read again` };
   const { kind } = second;
   if (isExplained(kind)) return { kind, note: '' };

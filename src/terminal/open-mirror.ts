@@ -33,27 +33,15 @@ interface MirrorOptions {
   readonly bounds?: TransactionBounds;
   /** Past a pooler, if such a way is configured. */
   readonly direct?: boolean;
+  /** Accepts a database that is behind this program, too. */
+  readonly anyVersion?: boolean;
 }
 
-/** Runs `work` on the mirror's database, which must be of this version. @throws InvalidConfig; Unusable; errors of `work` */
+/**
+ * Runs `work` on the mirror's database, which must be of this version.
+ * @throws InvalidConfig; Unusable; errors of `work`
+ */
 export async function onMirror<T>(
-  shell: Shell,
-  command: string,
-  options: MirrorOptions,
-  work: (mirror: Mirror) => Promise<T>,
-): Promise<T> {
-  return onDatabase(shell, command, options, async (mirror) => {
-    const { db } = mirror;
-    const behind = await neededMigrations({ db, folder: MIGRATIONS, version: programVersion() });
-    if (behind.length === 0) return work(mirror);
-    throw new Unusable(
-      `the database is behind this program (${behind.join(', ')}): "research-mirror migrate"`,
-    );
-  });
-}
-
-/** Like `onMirror`, for a database of any version. */
-export async function onDatabase<T>(
   shell: Shell,
   command: string,
   {
@@ -62,17 +50,24 @@ export async function onDatabase<T>(
     config = loadConfig(shell.env, 'database'),
     bounds = TRANSACTION_BOUNDS,
     direct: isDirect = false,
+    anyVersion = false,
   }: MirrorOptions,
   work: (mirror: Mirror) => Promise<T>,
 ): Promise<T> {
   const { connection, direct, words, leave } = await reachMirror(shell, config, command, which);
   try {
     const way = isDirect ? direct : connection;
-    const database = await openDatabase({ ...way, schema: config.schema, max: 2, bounds });
+    const { db, close } = await openDatabase({ ...way, schema: config.schema, max: 2, bounds });
     try {
-      return await work({ config, db: database.db, direct, words });
+      const migrations = { db, folder: MIGRATIONS, version: programVersion() };
+      const behind = anyVersion ? [] : await neededMigrations(migrations);
+      if (behind.length > 0) {
+        const why = `the database is behind this program (${behind.join(', ')})`;
+        throw new Unusable(`${why}: "research-mirror migrate"`);
+      }
+      return await work({ config, db, direct, words });
     } finally {
-      await database.close();
+      await close();
     }
   } finally {
     await leave();
