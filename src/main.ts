@@ -63,8 +63,8 @@ if (process.env['RESEARCH_MIRROR_LAUNCHER'] !== undefined) {
   process.channel?.unref();
 }
 
-// Loaded only now, since it takes longer than all the rest: a signal meanwhile finds its handler. Process 1 of a container
-// would ignore it otherwise, and be killed when its grace is over.
+// Loaded only now, since it takes longer than all the rest: a signal meanwhile finds its handler. Process 1 of a
+// container would ignore it otherwise, and be killed when its grace is over.
 const { runCommandLine } = await import('./cli/run.ts');
 const code = await runCommandLine(process.argv.slice(2), {
   env: process.env,

@@ -45,7 +45,8 @@ const QUOTED = /=[ \t]*("[^"]*"|'[^']*'|`[^`]*`)/g;
 
 /**
  * Runs before every command: adds `.env` to the environment, also for libraries (`PG*`, `HTTPS_PROXY`), and hides its
- * secrets in all output. Node reads NODE_EXTRA_CA_CERTS only at its start, so it is applied here if it comes from `.env`.
+ * secrets in all output. Node reads NODE_EXTRA_CA_CERTS only at its start, so it is applied here if it comes from
+ * `.env`.
  * @param env `process.env`, which is changed
  * @throws InvalidConfig
  */

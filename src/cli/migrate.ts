@@ -20,8 +20,8 @@ async function bringUp(shell: Shell, db: Db, check: boolean, json: boolean) {
   try {
     pending = await pendingMigrations(options);
   } catch (error) {
-    // An error of the database (no right, no connection) has a cause. Without a cause it is a judgement on the database:
-    // newer than this program, made by other files, too old a PostgreSQL.
+    // An error of the database (no right, no connection) has a cause. Without a cause it is a judgement on the
+    // database: newer than this program, made by other files, too old a PostgreSQL.
     if (!(error instanceof Unusable) || error.cause !== undefined) throw error;
     shell.err.write(shell.scrubber.scrub(failureText(error, false)));
     return EXIT.NO;

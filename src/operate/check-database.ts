@@ -145,8 +145,8 @@ async function objects({ mirror }: Context) {
 }
 
 /**
- * What others added to the mirror's tables that refuses or loses writes, or may: triggers, rules, event triggers, replica
- * identity, row security and unlogged tables. The mirror itself has none of them.
+ * What others added to the mirror's tables that refuses or loses writes, or may: triggers, rules, event triggers,
+ * replica identity, row security and unlogged tables. The mirror itself has none of them.
  */
 export async function foreignObjects(db: Db) {
   const made = await migratedParts(MIGRATIONS);

@@ -211,8 +211,8 @@ export function isAnswered(error: unknown): boolean {
 }
 
 /**
- * By how many ms another clock is certainly ahead of ours (positive) or behind (negative); 0 if both may be the same. Its
- * answer was true at some time between question and answer (Cristian 1989).
+ * By how many ms another clock is certainly ahead of ours (positive) or behind (negative); 0 if both may be the same.
+ * Its answer was true at some time between question and answer (Cristian 1989).
  * @param said its answer; its true time was up to `resolutionMs` later
  */
 export function clockSkew(said: number, resolutionMs: number, askedAt: number, answeredAt: number): number {

@@ -195,8 +195,8 @@ async function distribute(context: DistributeContext, tables: string[], shards: 
 }
 
 /**
- * Makes the views for distributed tables, and removes the old, hidden rows on the coordinator. Each has a transaction of
- * its own: a session that reads a view for long would otherwise cause everything copied to be rolled back.
+ * Makes the views for distributed tables, and removes the old, hidden rows on the coordinator. Each has a transaction
+ * of its own: a session that reads a view for long would otherwise cause everything copied to be rolled back.
  */
 async function followAndClear(context: DistributeContext) {
   const failure = 'the views changes and companies fail before you say distribute again';

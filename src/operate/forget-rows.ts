@@ -21,8 +21,9 @@ export type Forgetting = NonNullable<Awaited<ReturnType<typeof forgetRows>>>;
 
 /**
  * Erases rows wherever they are, for good, in one transaction, and records hashes of their keys, so that no page and no
- * event brings them back. A hash has a change ID, by which readers of the watermark learn of the deletion. The account is
- * taken from its owner, as by a takeover, since a daemon has the rows in memory; it takes the account again within seconds.
+ * event brings them back. A hash has a change ID, by which readers of the watermark learn of the deletion. The account
+ * is taken from its owner, as by a takeover, since a daemon has the rows in memory; it takes the account again within
+ * seconds.
  * @param options `dryRun` rolls everything back
  * @returns counts by row; `already`: it was forgotten before; `unknown`: nothing was found and nothing is recorded.
  * `changeId`: the watermark of the last recorded row. Undefined: there is no such account
@@ -100,7 +101,7 @@ export async function rememberRows(db: Db, named: NamedRows, by: Operator) {
   });
 }
 
-/** Erased rows (deleted ones included), versions, events, items in quarantine; submissions whose contents were emptied. */
+/** Erased rows (deleted ones, too), versions, events, items in quarantine; submissions with emptied contents. */
 type Erased = Record<'rows' | 'versions' | 'events' | 'quarantined' | 'submissions', number>;
 
 /**
@@ -150,8 +151,8 @@ async function eraseCounted(trx: Db, scope: Scope, key: string | undefined, eras
 
 /**
  * Where else a row may occur: a condition on a table's rows `t`. They are deleted, or changed by `set`. IDs of events
- * stay, so that a late repetition is recognized; so do a submission's ID, times and `idempotency_key`, so that it is not
- * sent again. Waiting submissions are cancelled.
+ * stay, so that a late repetition is recognized; so do a submission's ID, times and `idempotency_key`, so that it is
+ * not sent again. Waiting submissions are cancelled.
  */
 function placesOf(
   trx: Db,
@@ -172,8 +173,8 @@ function placesOf(
   const known = sql`(${here} and t.key = ${key} or ${ofItems})`;
   // What was learnt from pages with the row. The scope is then read again in full.
   const learnt = sql`strpos(t.memory::text || coalesce(t.full_walk::text, ''), ${JSON.stringify(key)}) > 0`;
-  // JSON names it by an object at any depth: `job_id`, `bulk_job_id` and `list_id` anywhere; `id` only in events about the
-  // watchlist or the list.
+  // JSON names it by an object at any depth: `job_id`, `bulk_job_id` and `list_id` anywhere; `id` only in events about
+  // the watchlist or the list.
   const telling = keyField !== 'id';
   const about = sql`t._collection = ${parent?.collection ?? name} and ${scope.parent} in ('', t._key)`;
   // A number equals itself in any spelling; a key that is no number equals none.

@@ -14,8 +14,8 @@ const MOST_MESSAGE_BYTES = 64 * 1024 * 1024;
 const HEADER_BYTES = 5;
 
 /**
- * Watches the server's messages and calls `onTooLarge` when one announces more than `most` bytes. The driver buffers each
- * message whole, twice, before it delivers any of it, so this is the last moment to refuse it.
+ * Watches the server's messages and calls `onTooLarge` when one announces more than `most` bytes. The driver buffers
+ * each message whole, twice, before it delivers any of it, so this is the last moment to refuse it.
  * @param stream at a boundary between two messages
  */
 export function watchMessages(stream: Duplex, most: number, onTooLarge: (bytes: number) => void): void {
@@ -47,9 +47,9 @@ const HARMLESS = ['pg_monitor', 'pg_read_all_settings', 'pg_read_all_stats', 'pg
 
 /**
  * What the session's user may do beyond reading the mirror, itself or as any role that it may become, in words ("is a
- * superuser"). The session's user counts, since a statement can undo SET ROLE. A read-only transaction is not enough: it
- * forbids writes to tables, but not programs, files, replication slots or signals.
- * Parameters: the schema, and the harmless roles.
+ * superuser"). The session's user counts, since a statement can undo SET ROLE. A read-only transaction is not enough:
+ * it forbids writes to tables, but not programs, files, replication slots or signals. Parameters: the schema, and the
+ * harmless roles.
  */
 const MORE_THAN_READING = `
   with roles as materialized (
@@ -91,8 +91,8 @@ export interface RowReceiver {
   /** Values in Postgres's text form, with every digit. Returns whether it wants more rows. */
   row(values: readonly (string | null)[]): boolean;
   /**
-   * Called after each row. Returns a promise if the receiver has no room: the server waits until it resolves, so that an
-   * answer of any length takes no memory here. The statement fails if it rejects.
+   * Called after each row. Returns a promise if the receiver has no room: the server waits until it resolves, so that
+   * an answer of any length takes no memory here. The statement fails if it rejects.
    */
   room?(): Promise<void> | undefined;
 }
@@ -143,8 +143,8 @@ export class MoreThanReading extends Error {
 }
 
 /**
- * Runs one statement as a user who can only read, on its own connection, in a read-only transaction that is rolled back.
- * The extended protocol accepts a single statement, so the text can't end the transaction. Times are UTC.
+ * Runs one statement as a user who can only read, on its own connection, in a read-only transaction that is rolled
+ * back. The extended protocol accepts a single statement, so the text can't end the transaction. Times are UTC.
  * @throws MoreThanReading; StatementRefused; DatabaseUnavailable, also after `timeout`; the signal's reason
  */
 export async function readOnlyQuery(connection: ConnectionOptions, query: ReadOnlyQuery): Promise<void> {

@@ -134,8 +134,8 @@ const MOST_ROWS = 10_000;
 const MOST_CHARACTERS = 16 * 1024 * 1024;
 
 /**
- * A table for people; cells are cut to the terminal's width. If even the titles do not fit, records below each other, in
- * which nothing is cut.
+ * A table for people; cells are cut to the terminal's width. If even the titles do not fit, records below each other,
+ * in which nothing is cut.
  * @param vertical always prints records
  */
 export function tableRows({ out, err }: Pick<Shell, 'out' | 'err'>, vertical: boolean): RowPrinter {
@@ -168,8 +168,8 @@ export function tableRows({ out, err }: Pick<Shell, 'out' | 'err'>, vertical: bo
 /**
  * Runs a query in the mirror, by a login that can only read.
  * @param query `command` is the command that asks; `timeout` in ms
- * @throws UsageError if there is no such login; StatementRefused; DatabaseUnavailable; the signal's reason; errors of the
- * receiver
+ * @throws UsageError if there is no such login; StatementRefused; DatabaseUnavailable; the signal's reason; errors of
+ * the receiver
  */
 export async function askMirror(
   shell: Shell,
@@ -182,8 +182,8 @@ export async function askMirror(
   const database = await reachMirror(shell, config, command, demo ? 'demo' : 'likely');
   try {
     const { connection, server } = database;
-    // The embedded server has a login that only reads, made by the program. With DATABASE_URL: its own login, and one that
-    // a DBA may have made.
+    // The embedded server has a login that only reads, made by the program. With DATABASE_URL: its own login, and one
+    // that a DBA may have made.
     let logins = [connection, { ...connection, as: sqlLogin(schema) }];
     if (server !== undefined) {
       const url = await readerUrl(server.url, await server.readerPassword(), schema, connection.program);

@@ -40,7 +40,7 @@ const TAKING_MS = 30_000;
 const OWNER_MS = 1_000;
 
 /**
- * Queues a POST operation, by the SQL function that analysts call. Nothing is queued for an account that can't be sent for.
+ * Queues a POST operation, by the SQL function that analysts call, unless its account can't be sent for.
  * @returns the submission's ID
  * @throws SubmitRefused; AccountUnservable; the signal's reason
  */

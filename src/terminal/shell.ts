@@ -192,7 +192,7 @@ export async function askPerson(shell: Shell, question: string, word: string): P
   return false;
 }
 
-/** How a command is used. It is loaded for the help and for every other command, so it imports neither Postgres nor HTTP. */
+/** How a command is used. Every command and the help load it, so it imports neither Postgres nor HTTP. */
 export interface Definition {
   readonly summary: string;
   readonly description: string;

@@ -147,8 +147,8 @@ export function printList(
 /**
  * Prints what was found, at most `limit`, and whether there is more.
  * @param found the newest first, up to one more than `limit`
- * @param newest `noun` of one (`event`); `none` is printed without any; `shows` is what `--show ID` prints; with `toJson`
- * the list is one JSON object with `more`
+ * @param newest `noun` of one (`event`); `none` is printed without any; `shows` is what `--show ID` prints; with
+ * `toJson` the list is one JSON object with `more`
  */
 export function printNewest<Each>(
   shell: Shell,
