@@ -179,10 +179,8 @@ const WORLD: Partial<SandboxOptions> = {
 const PATIENCE = 10_000;
 
 /**
- * Starts the demo's emulated service with the same data and at the same address as last time. Another world would
- * change every row of the mirror; without our webhook it would look as if another program had removed it; at another
- * address it would be refused as another service. Everything is kept beside the database.
- * @returns undefined if another demo of this folder runs
+ * Starts the demo's emulated service as last time: another world would change every row, without our webhook it would
+ * look removed, and at another address it would be refused. Undefined: another demo of this folder runs.
  * @throws Unusable if another program has the port
  */
 async function startDemoService(folder: string, shell: Shell): Promise<Sandbox | undefined> {

@@ -44,10 +44,8 @@ export function dotEnvAdditions(env: Environment, path = '.env'): Record<string,
 const QUOTED = /=[ \t]*("[^"]*"|'[^']*'|`[^`]*`)/g;
 
 /**
- * Runs before every command: adds `.env` to the environment, also for libraries (`PG*`, `HTTPS_PROXY`), and hides its
- * secrets in all output. Node reads NODE_EXTRA_CA_CERTS only at its start, so it is applied here if it comes from
- * `.env`.
- * @param env `process.env`, which is changed
+ * Adds `.env` to `env`, which is `process.env`, also for libraries (`PG*`, `HTTPS_PROXY`), and hides its secrets. Node
+ * reads NODE_EXTRA_CA_CERTS only at its start, so it is applied here.
  * @throws InvalidConfig
  */
 export function readEnvironment({ env, scrubber }: Shell): void {

@@ -50,8 +50,7 @@ export async function accountsAction(
 }
 
 /**
- * Makes the configured service the account's service, and forgets the owners of its keys: the next start asks for them
- * again, and keys of another owner become another account. Makes full walks due.
+ * Makes the configured service the account's service. The next start asks again whose its keys are. Full walks are due.
  * @throws Unusable while a living process owns the account; AccountRetired
  */
 async function move(shell: Shell, userId: string, json: boolean) {
@@ -114,11 +113,9 @@ async function retire(
 }
 
 /**
- * Retires an account: no program mirrors it or sends for it any more, whatever keys it has. The token rises, as at a
- * takeover, so a daemon that owns the account can write nothing more and gives it up within seconds. Cancels waiting
- * submissions. Data stay.
- * @param now the database's time
- * @param remove whether its data are removed next
+ * Retires an account: no program mirrors it or sends for it any more. The token rises, as at a takeover, so its daemon
+ * can write nothing more and gives it up within seconds. Cancels waiting submissions. Data stay; `remove` says that
+ * they go next.
  */
 export function retireAccount(
   db: Db,
@@ -163,9 +160,8 @@ function takeBack(db: Db, userId: string, by: Operator): ReturnType<typeof retir
 const BATCH = 5_000;
 
 /**
- * Removes all rows of a retired account from every table of both schemas that has a `_user_id`. The account's row and
- * its keys' rows stay: they record that it is retired. The operator log stays, too.
- * @returns how many rows were removed
+ * Removes all rows of a retired account, except its own row, its keys' rows and the operator log.
+ * @returns how many
  * @throws RangeError if the account is not retired any more
  */
 export async function removeData(db: Db, userId: string): Promise<number> {

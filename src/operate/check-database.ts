@@ -144,10 +144,7 @@ async function objects({ mirror }: Context) {
   return missing === undefined ? ok('all that migrations made is there') : broken(missing);
 }
 
-/**
- * What others added to the mirror's tables that refuses or loses writes, or may: triggers, rules, event triggers,
- * replica identity, row security and unlogged tables. The mirror itself has none of them.
- */
+/** What others added to the mirror's tables that may refuse or lose writes. The mirror itself has none of it. */
 export async function foreignObjects(db: Db) {
   const made = await migratedParts(MIGRATIONS);
   const tables = made.flatMap((part) => /^table \{schema\}(\S+)$/.exec(part)?.[1] ?? []);

@@ -52,8 +52,7 @@ export interface Check<C = Context> {
 }
 
 /**
- * Runs checks concurrently; each waits for those in its `after`.
- * @param boundMs for all of them, ms; then the rest is `unknown`
+ * Runs checks concurrently; each waits for those in its `after`. After `boundMs` the rest is `unknown`.
  * @returns the findings in the order of the checks
  * @throws the reason of the context's signal, which also ends the wait for `boundMs`
  */
@@ -211,8 +210,8 @@ export function isAnswered(error: unknown): boolean {
 }
 
 /**
- * By how many ms another clock is certainly ahead of ours (positive) or behind (negative); 0 if both may be the same.
- * Its answer was true at some time between question and answer (Cristian 1989).
+ * By how many ms another clock is certainly ahead of ours (positive) or behind (negative): it was read between question
+ * and answer (Cristian 1989).
  * @param said its answer; its true time was up to `resolutionMs` later
  */
 export function clockSkew(said: number, resolutionMs: number, askedAt: number, answeredAt: number): number {

@@ -148,8 +148,8 @@ const SEARCH_MS = 5_000;
 const QUERY_CANCELED = '57014';
 
 /**
- * The beginning of a value that did not fit, as JSON, and a type that would take every value. Null: there is none any
- * more, or the search takes too long.
+ * The beginning of a value that did not fit, as JSON, and a type for all values. Null: none is left, or the search
+ * takes long.
  */
 async function unfitValues(
   db: Db,

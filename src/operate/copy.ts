@@ -85,11 +85,9 @@ export class CopyRefused extends Error {
 }
 
 /**
- * Copies a mirror from one snapshot into an empty database, in one transaction there: a failed copy leaves the database
- * empty. The copy is on hold (markCopied).
- * @param options `source` is a mirror of this version, past a transaction pooler; `schema` is MIRROR_SCHEMA of both;
- * `onBytes` gets the bytes of a table copied so far
- * @returns when the snapshot was taken, by the source's clock (ISO 8601), and rows, in all and by table (`state.scope`)
+ * Copies a mirror from one snapshot into an empty database, in one transaction there. The copy is on hold (markCopied).
+ * @param options `source` has this version, and is reached past a pooler; `schema` is MIRROR_SCHEMA of both
+ * @returns when the snapshot was taken, by the source's clock (ISO 8601); rows, in all and by table (`state.scope`)
  * @throws CopyRefused; DatabaseUnavailable, Unusable; the signal's reason
  */
 export async function copyMirror(options: {
@@ -190,8 +188,7 @@ export function copiedName(db: Db, { schema, name }: CopiedTable): string {
 }
 
 /**
- * A table's columns in their order, without generated columns and second columns that are being filled.
- * @returns `type` as `format_type` writes it; `last`: the last number that an identity column gave
+ * A table's columns in their order, except generated ones and second columns. `last`: an identity column's last number.
  */
 export async function copiedColumns(db: Db, table: CopiedTable) {
   const name = copiedName(db, table);
@@ -217,9 +214,8 @@ interface CopyConnection {
 const BOUNDS = 'set local statement_timeout = 0; set local idle_in_transaction_session_timeout = 60000';
 
 /**
- * Runs `work` in one transaction on its own connection and commits it.
+ * Runs `work` in a transaction on its own connection; an abort closes it.
  * @param mode of `begin`: isolation level and access
- * @param signal closes the connection, so the server rolls back
  * @throws DatabaseUnavailable, Unusable; the signal's reason; errors of the work
  */
 async function inTransaction<T>(

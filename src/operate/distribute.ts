@@ -69,8 +69,7 @@ const PATIENCE = { attempts: 10, lockMs: 2_000, backOff: 250 };
 const LESS_PATIENCE = { ...PATIENCE, attempts: 3 };
 
 /**
- * The database was opened with `MIGRATION_BOUNDS`, past a pooler, since moving millions of rows takes minutes. `onStep`
- * gets the next step, or the session that it waits for.
+ * The database was opened with `MIGRATION_BOUNDS`, past a pooler. `onStep` gets the next step, or whom it waits for.
  */
 type DistributeContext = Required<Pick<Retrying, 'db' | 'clock' | 'signal' | 'onStep'>> & {
   readonly by: Operator;
@@ -79,10 +78,9 @@ type DistributeContext = Required<Pick<Retrying, 'db' | 'clock' | 'signal' | 'on
 export type DistributeReport = Awaited<ReturnType<typeof runDistribute>>;
 
 /**
- * Distributes a plain mirror on the coordinator of a Citus cluster, in one transaction: a crash leaves all of it or
- * nothing. Then removes the old rows on the coordinator, which are hidden. Repeating it continues what is left. Daemons
- * may write meanwhile; their pages wait.
- * @param options `dryRun` changes nothing; `shards` undefined: `citus.shard_count`
+ * Distributes a mirror on the coordinator of a Citus cluster, in one transaction, then removes the hidden old rows
+ * there. Repeating it continues what is left. Daemons may write; their pages wait.
+ * @param options `shards` undefined: `citus.shard_count`
  * @throws Unusable, nothing touched; DatabaseUnavailable; the signal's reason between two tables, nothing changed
  */
 export async function runDistribute(
@@ -195,8 +193,8 @@ async function distribute(context: DistributeContext, tables: string[], shards: 
 }
 
 /**
- * Makes the views for distributed tables, and removes the old, hidden rows on the coordinator. Each has a transaction
- * of its own: a session that reads a view for long would otherwise cause everything copied to be rolled back.
+ * Makes the views for distributed tables, and removes the hidden old rows on the coordinator. Separate transactions: a
+ * session that reads a view for long must not roll back what was copied.
  */
 async function followAndClear(context: DistributeContext) {
   const failure = 'the views changes and companies fail before you say distribute again';

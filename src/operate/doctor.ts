@@ -54,8 +54,8 @@ const BOUND_MS = 20_000;
 const BOUND_WITH_START_MS = 60_000;
 
 /**
- * Checks everything that `start` needs and changes nothing. It sends a ping for each key and reads its endpoints. A
- * stopped embedded server runs meanwhile, as for any command.
+ * Checks everything that `start` needs and changes nothing. A stopped embedded server runs meanwhile, as for any
+ * command.
  * @throws the signal's reason
  */
 async function runDoctor(shell: Shell): Promise<readonly NamedFinding[]> {

@@ -59,10 +59,7 @@ const LOOK_MS = 250;
 /** How long (ms) it waits: what is still unread waits for something else, such as a stopped account. */
 const PATIENCE_MS = 60_000;
 
-/**
- * Replays stored events, and waits until the daemon has read what they name. Without a daemon, or if it takes too long,
- * what they name stays due.
- */
+/** Replays events and waits until the daemon has read what they name. What it does not read in time stays due. */
 async function replay(shell: Shell, { collections }: Config, db: Db, ids: readonly string[], json: boolean) {
   const { clock, signal } = shell;
   const events = await replayEvents(db, ids, collections);

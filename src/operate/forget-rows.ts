@@ -20,13 +20,12 @@ export interface NamedRows {
 export type Forgetting = NonNullable<Awaited<ReturnType<typeof forgetRows>>>;
 
 /**
- * Erases rows wherever they are, for good, in one transaction, and records hashes of their keys, so that no page and no
- * event brings them back. A hash has a change ID, by which readers of the watermark learn of the deletion. The account
- * is taken from its owner, as by a takeover, since a daemon has the rows in memory; it takes the account again within
- * seconds.
+ * Erases rows wherever they are, in one transaction, and records hashes of their keys, so that no page and no event
+ * brings them back. Readers of the watermark learn of the deletion by a hash's change ID. A daemon has the rows in
+ * memory, so the account is taken from it, as by a takeover.
  * @param options `dryRun` rolls everything back
- * @returns counts by row; `already`: it was forgotten before; `unknown`: nothing was found and nothing is recorded.
- * `changeId`: the watermark of the last recorded row. Undefined: there is no such account
+ * @returns `already`: forgotten before; `unknown`: nothing was found or recorded; `changeId`: the watermark of the last
+ * recorded row. Undefined: there is no such account
  */
 export async function forgetRows(
   db: Db,
@@ -77,7 +76,7 @@ async function takeFromOwner(trx: Db, userId: string): Promise<bigint | undefine
 }
 
 /**
- * Lets rows be mirrored again: the next full walk, due at once, brings those that the service has.
+ * Lets rows be mirrored again, by a full walk that is due at once.
  * @returns for each whether it was forgotten; undefined: there is no such account
  */
 export async function rememberRows(db: Db, named: NamedRows, by: Operator) {
@@ -105,8 +104,7 @@ export async function rememberRows(db: Db, named: NamedRows, by: Operator) {
 type Erased = Record<'rows' | 'versions' | 'events' | 'quarantined' | 'submissions', number>;
 
 /**
- * Erases a row from every table of both schemas: the row, its versions, a list's items, and what is known of it
- * elsewhere. The transaction must have taken the account from its owner, whose memory is wrong from then on.
+ * Erases a row, its versions, a list's items, and what is known of it elsewhere. The account's owner must have lost it.
  * @param at the database's time
  */
 async function eraseRow(trx: Db, list: ListCollection, scope: Scope, key: string, at: Date): Promise<Erased> {
@@ -150,9 +148,9 @@ async function eraseCounted(trx: Db, scope: Scope, key: string | undefined, eras
 }
 
 /**
- * Where else a row may occur: a condition on a table's rows `t`. They are deleted, or changed by `set`. IDs of events
- * stay, so that a late repetition is recognized; so do a submission's ID, times and `idempotency_key`, so that it is
- * not sent again. Waiting submissions are cancelled.
+ * Where else a row may occur: a condition on a table's rows `t`, which are deleted, or changed by `set`. IDs of events
+ * stay, to recognize a late repetition; a submission's ID, times and `idempotency_key` stay, so that it is not sent
+ * again. Waiting submissions are cancelled.
  */
 function placesOf(
   trx: Db,

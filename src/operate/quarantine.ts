@@ -71,8 +71,8 @@ export async function quarantineAction(
 }
 
 /**
- * Items in quarantine, how many of them have no stored text (each collection's texts are stored up to a limit), and the
- * newest entries. `list` is '' outside lists; `key` is null if none can be stored.
+ * Items in quarantine, how many of them have no stored text, and the newest entries. `list` is '' outside lists; `key`
+ * is null if none can be stored.
  */
 async function listQuarantine(db: Db, collections: readonly CollectionName[], limit: number) {
   const all = db.mirror.selectFrom('quarantine').where('collection', 'in', collections);

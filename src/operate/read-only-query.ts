@@ -14,8 +14,7 @@ const MOST_MESSAGE_BYTES = 64 * 1024 * 1024;
 const HEADER_BYTES = 5;
 
 /**
- * Watches the server's messages and calls `onTooLarge` when one announces more than `most` bytes. The driver buffers
- * each message whole, twice, before it delivers any of it, so this is the last moment to refuse it.
+ * Calls `onTooLarge` when a message announces more than `most` bytes: the driver buffers each message whole, twice.
  * @param stream at a boundary between two messages
  */
 export function watchMessages(stream: Duplex, most: number, onTooLarge: (bytes: number) => void): void {
@@ -46,10 +45,9 @@ export function watchMessages(stream: Duplex, most: number, onTooLarge: (bytes: 
 const HARMLESS = ['pg_monitor', 'pg_read_all_settings', 'pg_read_all_stats', 'pg_stat_scan_tables'];
 
 /**
- * What the session's user may do beyond reading the mirror, itself or as any role that it may become, in words ("is a
- * superuser"). The session's user counts, since a statement can undo SET ROLE. A read-only transaction is not enough:
- * it forbids writes to tables, but not programs, files, replication slots or signals. Parameters: the schema, and the
- * harmless roles.
+ * What the session's user may do beyond reading the mirror, in words, itself or as any role that it may become: a
+ * statement can undo SET ROLE. A read-only transaction does not forbid programs, files, replication slots or signals.
+ * Parameters: the schema, and the harmless roles.
  */
 const MORE_THAN_READING = `
   with roles as materialized (
@@ -90,10 +88,7 @@ export interface RowReceiver {
   columns(columns: readonly ResultColumn[]): void;
   /** Values in Postgres's text form, with every digit. Returns whether it wants more rows. */
   row(values: readonly (string | null)[]): boolean;
-  /**
-   * Called after each row. Returns a promise if the receiver has no room: the server waits until it resolves, so that
-   * an answer of any length takes no memory here. The statement fails if it rejects.
-   */
+  /** Called after each row. The server waits for the promise, so that an answer of any length takes no memory here. */
   room?(): Promise<void> | undefined;
 }
 
@@ -143,8 +138,8 @@ export class MoreThanReading extends Error {
 }
 
 /**
- * Runs one statement as a user who can only read, on its own connection, in a read-only transaction that is rolled
- * back. The extended protocol accepts a single statement, so the text can't end the transaction. Times are UTC.
+ * Runs one statement as a user who can only read, in a read-only transaction that is rolled back. The extended protocol
+ * accepts a single statement, so the text can't end the transaction. Times are UTC.
  * @throws MoreThanReading; StatementRefused; DatabaseUnavailable, also after `timeout`; the signal's reason
  */
 export async function readOnlyQuery(connection: ConnectionOptions, query: ReadOnlyQuery): Promise<void> {
@@ -275,7 +270,7 @@ const LOGIN_TIMEOUT = '60s';
 
 /**
  * Makes the login of `sql`: a member of `<schema>_reader` that can become no other role (from PostgreSQL 16). It could
- * change its settings (read-only, time limit), but not its rights.
+ * change its settings, but not its rights.
  * @param db of a superuser
  */
 async function makeSqlLogin(db: Db, password: string): Promise<void> {
@@ -307,7 +302,7 @@ export function sqlLoginByHand(schema: string): string {
 }
 
 /**
- * The URL of the login that only reads the mirror in `schema`; makes the login on first use.
+ * The URL of the login that only reads; makes it on first use.
  * @param url of the superuser
  * @param password of the login
  */

@@ -134,9 +134,8 @@ const MOST_ROWS = 10_000;
 const MOST_CHARACTERS = 16 * 1024 * 1024;
 
 /**
- * A table for people; cells are cut to the terminal's width. If even the titles do not fit, records below each other,
- * in which nothing is cut.
- * @param vertical always prints records
+ * A table cut to the terminal's width, or whole records if even the titles do not fit.
+ * @param vertical always records
  */
 export function tableRows({ out, err }: Pick<Shell, 'out' | 'err'>, vertical: boolean): RowPrinter {
   let titles: readonly string[] = [];
@@ -167,9 +166,8 @@ export function tableRows({ out, err }: Pick<Shell, 'out' | 'err'>, vertical: bo
 
 /**
  * Runs a query in the mirror, by a login that can only read.
- * @param query `command` is the command that asks; `timeout` in ms
- * @throws UsageError if there is no such login; StatementRefused; DatabaseUnavailable; the signal's reason; errors of
- * the receiver
+ * @throws UsageError if there is none; StatementRefused; DatabaseUnavailable; the signal's reason; errors of the
+ * receiver
  */
 export async function askMirror(
   shell: Shell,

@@ -40,8 +40,8 @@ const TAKING_MS = 30_000;
 const OWNER_MS = 1_000;
 
 /**
- * Queues a POST operation, by the SQL function that analysts call, unless its account can't be sent for.
- * @returns the submission's ID
+ * Queues a POST operation by the SQL function that analysts call.
+ * @returns its ID
  * @throws SubmitRefused; AccountUnservable; the signal's reason
  */
 export async function queueOperation(options: SubmitOptions, request: SubmitRequest): Promise<string> {
@@ -71,8 +71,8 @@ export async function queueOperation(options: SubmitOptions, request: SubmitRequ
 }
 
 /**
- * Waits for the outcome of a submission. The daemon that owns the account sends it. If the account has no owner, this
- * process takes the account and sends this submission only.
+ * Waits for the outcome. The daemon that owns the account sends it; without an owner, this process takes the account
+ * and sends this submission only.
  * @returns `stuck`: why it has not ended; undefined: it has ended, or is on hold
  * @throws what keeps it from being sent (it stays queued); the signal's reason
  */
@@ -111,7 +111,7 @@ function installationOf({ config, db, direct, clock }: SubmitOptions) {
 }
 
 /**
- * Takes the account and sends the submission as the daemon does: under its lease, rate limit and rules.
+ * Takes the account and sends the submission as the daemon does.
  * @returns why it can't be sent from here; undefined: it was sent, or another process has the account
  */
 async function sendHere(
@@ -173,8 +173,8 @@ export function isFinal({ state }: StoredSubmission): boolean {
 
 /**
  * Waits until the submission has ended, or is on hold.
- * @param whyStuck called after each look: why it does not progress; undefined: it does
- * @throws the signal's reason; RangeError if it is gone: its retention is over, or it was deleted
+ * @param whyStuck called after each look; undefined: it progresses
+ * @throws the signal's reason; RangeError if it is gone
  */
 async function followSubmission(
   id: string,

@@ -119,8 +119,7 @@ async function whereItStays(db: Db, id: string): Promise<string> {
 }
 
 /**
- * Checks that a payload is a JSON object without duplicate fields, of which Postgres would silently keep the last.
- * @returns the same text, so that no digit is lost
+ * Checks for a JSON object without duplicate fields, of which Postgres would silently keep the last.
  * @throws UsageError
  */
 export function checkPayload(text: string): string {

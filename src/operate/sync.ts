@@ -104,8 +104,7 @@ function describe(report: SyncReport, width: number | undefined, full: boolean):
 }
 
 /**
- * Runs a pass over the accounts of the configured keys, or of a demo, with its progress. Prints its report, and on
- * stderr the keys of unknown accounts.
+ * Runs a pass with its progress; prints its report, and on stderr the keys of unknown accounts.
  * @param line describes the progress, from the newest state of each account's collection
  */
 export async function showPass<

@@ -43,8 +43,7 @@ export const VERIFY: AccountCommand<VerifyAsked, VerifiedCollection, VerifyProgr
 export type VerifyReport = Awaited<ReturnType<typeof runVerify>>;
 
 /**
- * Reads the service again and compares the mirror with it, by the daemon that owns the accounts, otherwise by this
- * process. Writes no row.
+ * Compares the mirror with the service, by the daemon that owns the accounts, otherwise by this process. Writes no row.
  * @returns `equal`: every collection was read, and nothing compared is missing, extra or different
  * @throws what keeps all of it from being read; the signal's reason
  */
@@ -72,8 +71,7 @@ interface AccountVerification extends Pick<ScopeVerification, 'context' | 'db' |
   readonly sample: Sample | null;
   readonly onProgress: (progress: VerifyProgress) => void;
   /**
-   * Polls the collection before differing rows are read again, so that rows since the last poll are no difference. Left
-   * out where no daemon polls: then nothing of the mirror is written.
+   * Polls before differing rows are read again, so that newer rows are no difference. Only where a daemon polls anyway.
    */
   readonly catchUp?: (name: CollectionName) => Promise<void>;
 }
@@ -82,8 +80,7 @@ interface AccountVerification extends Pick<ScopeVerification, 'context' | 'db' |
 type Verify = (name: CollectionName) => Promise<readonly [VerifiedCollection, ReadonlySet<string>]>;
 
 /**
- * Reads an account's collections again, concurrently and within its rate limit, and compares them with the mirror. The
- * `error` of a collection says why it can't be read.
+ * Compares an account's collections concurrently, within its rate limit. `error` says why one can't be read.
  * @throws LeaseLost, KeyRefused; the signal's reason
  */
 export async function verifyAccount(of: AccountVerification): Promise<VerifiedCollection[]> {

@@ -40,8 +40,7 @@ export interface ScopeVerification {
 }
 
 /**
- * Compares a scope at the service with the mirror's live rows. Unequal rows are suspects, and are read again on both
- * sides: only what both readings say counts. Stores nothing.
+ * Compares a scope with the service. Unequal rows are read again on both sides: only what both readings say counts.
  * @throws RequestRefused if the service can't be read to the end; errors of requests; the signal's reason
  */
 export async function verifyScope(verification: ScopeVerification): Promise<void> {
@@ -130,7 +129,7 @@ async function* readBoth(
 }
 
 /**
- * In a list in key order keys can be looked up. In any other list a sample is one page after each of its rows.
+ * A list in key order says where keys are; in any other one a sample is a page after each of its rows.
  * @returns whether the service has none of the keys that were on no page
  */
 async function* readPages(
@@ -222,10 +221,10 @@ function isExplained(kind: UnequalItem['kind'] | 'changed'): kind is 'quarantine
 }
 
 /**
- * Combines two readings. A discrepancy counts only if both show the same item and the same version of the row. A mirror
- * that stays behind its service shows the same twice, so it counts. One that caught up between the readings does not.
+ * Only what both readings show of the same item and the same version of the row counts: a mirror that stays behind its
+ * service shows the same twice, one that caught up does not.
  * @param second undefined: equal, or gone on both sides
- * @param deletion that the mirror suspects: it waits for the second proof, or has it
+ * @param deletion the mirror suspects it: it waits for the second proof, or has it
  */
 export function verdict(
   first: UnequalItem,
@@ -271,8 +270,8 @@ export type VerifyProgress = Pick<VerifiedCollection, 'userId' | 'collection' | 
 
 /**
  * A verification that has not taken place.
- * @param error why; null: it begins now, and ends without an error
- * @param estimate what the first reading is expected to take at the account's rate limit
+ * @param error why; null: it begins now
+ * @param estimate of the first reading
  * @param sample how many rows were chosen, whose pages alone are read; null: all rows
  */
 export function notVerified(

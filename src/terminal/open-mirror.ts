@@ -37,10 +37,7 @@ interface MirrorOptions {
   readonly anyVersion?: boolean;
 }
 
-/**
- * Runs `work` on the mirror's database, which must be of this version.
- * @throws InvalidConfig; Unusable; errors of `work`
- */
+/** Runs `work` on the mirror's database. @throws InvalidConfig; Unusable; errors of `work` */
 export async function onMirror<T>(
   shell: Shell,
   command: string,
@@ -80,8 +77,8 @@ export function demoFolder(config: Config): string {
 }
 
 /**
- * Connects to the mirror that the user means; starts the embedded server if it does not run.
- * @param command shown in the server's list of connections, as `research-mirror sql`
+ * Connects to the mirror that is meant; starts an embedded server.
+ * @param command `sql`
  * @throws Unusable if there is none
  */
 export async function reachMirror(
@@ -118,8 +115,8 @@ async function embeddedFolder(config: Config, shell: Shell, which: Which): Promi
 }
 
 /**
- * Which embedded mirror is meant by a plain `sql` or `status`. A user who tries the demo in another terminal has
- * configured nothing. A mirror of the user's own takes precedence while it runs or is configured.
+ * Which embedded mirror a plain `sql` means. A user who tries the demo has configured nothing. A mirror of the user's
+ * own takes precedence while it runs or is configured.
  */
 export function chooseMirror(own: EmbeddedState, demo: EmbeddedState, configured: boolean): 'own' | 'demo' {
   if (own === 'running') return 'own';
@@ -129,7 +126,7 @@ export function chooseMirror(own: EmbeddedState, demo: EmbeddedState, configured
 
 /**
  * What a command gives to what it runs.
- * @param sink of the log: stdout for `start`, whose output is its log; stderr for commands that answer on stdout
+ * @param sink of the log: stdout for `start`, otherwise stderr
  * @param usual level without LOG_LEVEL: `warn` for a command that shows its progress
  */
 export function workOptions(
@@ -201,8 +198,8 @@ export function demoConfig(config: Config, folder: string, serviceUrl: string): 
 }
 
 /**
- * The configuration of a command that calls the service: the user's own, or a running demo's if the user asks for it or
- * has configured neither account nor database.
+ * The user's own configuration, or a running demo's if the user asks for it or has configured neither account nor
+ * database.
  * @throws InvalidConfig; Unusable if a demo is asked for and none runs
  */
 export async function serviceConfig(shell: Shell, demo: boolean): Promise<ServiceConfig> {

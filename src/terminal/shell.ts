@@ -89,8 +89,7 @@ export function failureText(error: unknown, stack: boolean): string {
 const SAME = 500;
 
 /**
- * Distinguishes the first signal, which stops the program gracefully, from a repeated one, which ends it at once.
- * @returns a function to call at each signal with the monotonic time in ms
+ * Distinguishes the first signal, which stops the program, from an impatient one. Called with the monotonic time in ms.
  */
 export function interrupts(): (now: number) => 'first' | 'same' | 'again' {
   let firstAt: number | undefined;
@@ -135,8 +134,8 @@ export function widthOfTerminal(terminal: Terminal): number | undefined {
 }
 
 /**
- * Resolves when the reader of `terminal` has caught up, so that unread output takes no memory. Undefined if there is
- * room now. Rejects with the signal's reason.
+ * Resolves when the reader has caught up, so that unread output takes no memory. Undefined if there is room now.
+ * Rejects with the signal's reason.
  */
 export function roomIn(terminal: Terminal, signal: AbortSignal): Promise<void> | undefined {
   if (terminal.writableNeedDrain !== true || terminal.once === undefined) return undefined;
@@ -152,11 +151,7 @@ export function roomIn(terminal: Terminal, signal: AbortSignal): Promise<void> |
   });
 }
 
-/**
- * A stream of the process. If it is a file, each text is written whole: Node's own stream ignores a partial write on a
- * full disk.
- * @param onError called when the file can't be written
- */
+/** A stream of the process. A file gets each text whole: Node's stream ignores a partial write on a full disk. */
 export function wholeOutput(
   stream: Terminal & { readonly fd: number },
   onError: (error: Error) => void,

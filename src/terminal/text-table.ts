@@ -8,11 +8,7 @@ const GAP = '  ';
 /** A figure with its unit. */
 const FIGURE = /^(?:-?[\d,.]+(?: [a-z%]+)?|–)?$/i;
 
-/**
- * A table for people. Columns of figures are aligned right.
- * @param rows raw cells; control characters are escaped here
- * @param width of the terminal, to which cells are cut; undefined: nothing is cut
- */
+/** A table with figures aligned right. @param rows raw cells, escaped here @param width to which cells are cut */
 export function formatTable(
   titles: readonly string[],
   rows: readonly (readonly string[])[],
@@ -48,9 +44,9 @@ export function widthOfTitles(titles: readonly string[]): number {
 }
 
 /**
- * Records below each other, a line for each column, like psql's `\x`. No value is cut.
- * @param rows raw cells; control characters are escaped here
- * @param width of the terminal: the longest line above a record
+ * Records below each other, like psql's `\x`.
+ * @param rows raw cells, escaped here
+ * @param width of the line above a record
  */
 export function formatRecords(
   titles: readonly string[],
@@ -145,10 +141,9 @@ export function printList(
 }
 
 /**
- * Prints what was found, at most `limit`, and whether there is more.
- * @param found the newest first, up to one more than `limit`
- * @param newest `noun` of one (`event`); `none` is printed without any; `shows` is what `--show ID` prints; with
- * `toJson` the list is one JSON object with `more`
+ * Prints at most `limit` of what was found, the newest first, and whether there is more.
+ * @param newest `noun` of one (`event`); `none` is printed without any; `shows` is what `--show ID` prints; `toJson`
+ * makes the list one JSON object
  */
 export function printNewest<Each>(
   shell: Shell,
