@@ -100,7 +100,7 @@ export const MIRRORING: Readonly<Record<string, Definition>> = {
         'once, however often it is run',
       ],
     ],
-    load: async () => (await import('../operate/submit.ts')).submitAction,
+    load: async () => (await import('../operate/submissions.ts')).submitAction,
   },
   submissions: {
     summary: 'queued operations: list them, cancel them, release those that are held',

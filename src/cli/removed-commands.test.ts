@@ -21,7 +21,7 @@ describe.each(Object.entries(REMOVED_COMMANDS))('the removed command "%s"', (nam
   const words = name.split(' ');
   const said = { code: 2, out: '', err: `research-mirror: ${sentence}\n` };
 
-  it('says in one sentence what to use instead, whatever follows it', async () => {
+  it('says in one sentence what to use instead, whatever follows', async () => {
     expect(sentence).toMatch(/^[^\n]+[^.\n]\.$/);
     expect(sentence).not.toMatch(/\. [A-Z]/);
     for (const rest of [[], ['some', 'words'], ['--an-option', 'value', '-x'], ['--help']]) {

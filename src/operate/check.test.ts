@@ -17,7 +17,7 @@ const check = (name: string, run: Run, ...after: string[]): Check<unknown> => ({
 
 it.each<[string, Check<unknown>[], string[]]>([
   [
-    'are reported in their order; what rests on a failed one is not looked at, and says which failed',
+    'are reported in their order; one that depends on a failed one is skipped, and names it',
     [
       check('a', FINE),
       check('b', GONE, 'a'),
@@ -34,7 +34,7 @@ it.each<[string, Check<unknown>[], string[]]>([
     ],
   ],
   [
-    'may find several things, or nothing',
+    'may have several findings, or none',
     [check('a', async () => [ok('one'), ok('two')]), check('b', async () => []), check('c', FINE, 'b')],
     ['a ok: one', 'a ok: two', 'c ok: fine'],
   ],
