@@ -52,7 +52,7 @@ export async function runCommandLine(args: readonly string[], shell: Shell): Pro
   }
 }
 
-/** Commander's help succeeds for unknown commands, too. The name alone makes commander report it. */
+/** Commander's help succeeds for unknown commands, too. Only the name without options makes commander report it. */
 function withoutHelpForUnknown(args: readonly string[], program: Command): readonly string[] {
   const words = args.filter((word) => !word.startsWith('-'));
   const name = words[0] === 'help' ? words[1] : words[0];

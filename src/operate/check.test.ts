@@ -10,7 +10,7 @@ type Run = Check<unknown>['run'];
 
 const FINE: Run = async () => ok('fine');
 const GONE: Run = async () => broken('it is gone', { remedy: 'put it back' });
-const NEVER: Run = () => new Promise<never>(() => {});
+const HANGING: Run = () => new Promise<never>(() => {});
 const ODD: Run = () => Promise.reject(new Error('odd'));
 const REFUSED: Run = () => Promise.reject(new Unusable('mend it'));
 const check = (name: string, run: Run, ...after: string[]): Check<unknown> => ({ name, after, run });
@@ -40,7 +40,7 @@ it.each<[string, Check<unknown>[], string[]]>([
   ],
   [
     'end when their time is over',
-    [check('a', FINE), check('b', NEVER), check('c', FINE, 'b')],
+    [check('a', FINE), check('b', HANGING), check('c', FINE, 'b')],
     ['a ok: fine', 'b unknown: no answer within 1 s', 'c unknown: not looked at: b failed'],
   ],
   ['say an error', [check('a', ODD), check('b', REFUSED)], ['a unknown: odd', 'b broken: mend it']],
@@ -53,7 +53,7 @@ it.each<[string, Check<unknown>[], string[]]>([
 
 it('checks throw an interruption', async () => {
   const interrupt = new AbortController();
-  const running = runChecks([check('a', NEVER)], { clock: systemClock, signal: interrupt.signal }, boundMs);
+  const running = runChecks([check('a', HANGING)], { clock: systemClock, signal: interrupt.signal }, boundMs);
   interrupt.abort(new Stopped('research-mirror'));
   await expect(running).rejects.toBeInstanceOf(Stopped);
 });

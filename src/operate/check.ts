@@ -162,7 +162,7 @@ export async function openContext(
     }
   }
 
-  /** One for each key, in their order; the first alone if it does not reach the service. */
+  /** One for each key, in their order; only the first if it does not reach the service. */
   const pings = once(async (): Promise<readonly Ping[]> => {
     const [first, ...others] = config.service.keys.map((key, at) => () => ping(at, key));
     const all: Ping[] = first === undefined ? [] : [await first()];

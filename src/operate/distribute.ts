@@ -145,7 +145,7 @@ async function checkMigrations(db: Db): Promise<void> {
   );
 }
 
-/** Waits until no long transaction writes the tables or makes an index. Nobody has to wait behind this. */
+/** Waits until no long transaction writes the tables or makes an index. Others do not have to wait behind this. */
 async function longTransactionsEnd({ db, clock, signal, onStep }: DistributeContext, names: string[]) {
   for (let look = 0; look < LOOKS; look += 1) {
     const { rows } = await db.sql<{ who: string }>`
@@ -206,7 +206,7 @@ async function followAndClear(context: DistributeContext) {
   let tookMs = 0;
   const leftOvers: string[] = [];
   for (const { name, distributed, bytesHere } of await tablesOfAccounts(context.db)) {
-    if (!distributed || bytesHere <= EMPTY) continue;
+    if (!distributed || bytesHere <= EMPTY_TABLE_BYTES) continue;
     try {
       const clearing = await retried(
         { ...context, patience: LESS_PATIENCE, failure: name },
@@ -223,4 +223,4 @@ async function followAndClear(context: DistributeContext) {
 }
 
 /** Most bytes of a table without rows: the first page of its TOAST table's index. */
-const EMPTY = 8_192;
+const EMPTY_TABLE_BYTES = 8_192;

@@ -148,9 +148,9 @@ async function eraseCounted(trx: Db, scope: Scope, key: string | undefined, eras
 }
 
 /**
- * Where else a row may occur: a condition on a table's rows `t`, which are deleted, or changed by `set`. IDs of events
- * stay, to recognize a late repetition; a submission's ID, times and `idempotency_key` stay, so that it is not sent
- * again. Waiting submissions are cancelled.
+ * Other places where a row may occur: a condition on a table's rows `t`, which are deleted, or changed by `set`. IDs of
+ * events stay, to recognize a late repetition; a submission's ID, times and `idempotency_key` stay, so that it is not
+ * sent again. Waiting submissions are cancelled.
  */
 function placesOf(
   trx: Db,

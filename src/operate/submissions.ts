@@ -31,7 +31,7 @@ import {
 type SubmitOptions = Options<'noWait' | 'json' | 'demo', 'id' | 'user' | 'data' | 'key'>;
 
 /** In bytes. More than the database's limit (1 MiB), so that the database's message is shown. */
-const MOST = 4 * 1024 * 1024;
+const MOST_DATA_BYTES = 4 * 1024 * 1024;
 
 /** @param given the text itself, `@file`, or `-` for standard input @throws UsageError; the signal's reason */
 async function readData(given: string, signal: AbortSignal): Promise<string> {
@@ -39,11 +39,11 @@ async function readData(given: string, signal: AbortSignal): Promise<string> {
   const source = given === '-' ? 'standard input' : given.slice(1);
   const from = given === '-' ? { fd: 0, autoClose: false } : {};
   try {
-    const reading = buffer(createReadStream(source, { ...from, end: MOST }));
+    const reading = buffer(createReadStream(source, { ...from, end: MOST_DATA_BYTES }));
     // Reading from an idle terminal never ends, so an interrupt must not wait for it.
     const bytes = await Promise.race([reading, untilAborted(signal)]);
     signal.throwIfAborted();
-    if (bytes === undefined || bytes.length > MOST) throw new RangeError('it has more than 4 MiB');
+    if (bytes === undefined || bytes.length > MOST_DATA_BYTES) throw new RangeError('it has more than 4 MiB');
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch (error) {
     signal.throwIfAborted();

@@ -15,12 +15,12 @@ import { itemsOfFullPage } from '../walk/page-limit.ts';
 import { MOST_LISTED, notVerified, verifyScope } from './verify-scope.ts';
 import type { Discrepancy, ScopeVerification, VerifiedCollection, VerifyProgress } from './verify-scope.ts';
 
-interface VerifyAsked extends Asked {
+interface VerifyRequest extends Asked {
   /** Null: everything is compared. An older version leaves it out. */
   readonly sample?: Sample | null;
 }
 
-export const VERIFY: AccountCommand<VerifyAsked, VerifiedCollection, VerifyProgress> = {
+export const VERIFY: AccountCommand<VerifyRequest, VerifiedCollection, VerifyProgress> = {
   name: 'verify',
   notDone: notVerified,
   work: (account, { collections, sample = null }, { context, isDaemon, signal, onProgress }) => {
@@ -50,7 +50,7 @@ export type VerifyReport = Awaited<ReturnType<typeof runVerify>>;
 export async function runVerify(
   config: ServiceConfig,
   options: RunOptions<VerifyProgress>,
-  asked: VerifyAsked,
+  asked: VerifyRequest,
 ) {
   const { results, unknownKeys } = await runCommand(config, options, VERIFY, asked);
   const equal =

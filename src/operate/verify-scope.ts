@@ -272,7 +272,7 @@ export type VerifyProgress = Pick<VerifiedCollection, 'userId' | 'collection' | 
  * A verification that has not taken place.
  * @param error why; null: it begins now
  * @param estimate of the first reading
- * @param sample how many rows were chosen, whose pages alone are read; null: all rows
+ * @param sample how many rows were chosen; only their pages are read; null: all rows
  */
 export function notVerified(
   userId: string,

@@ -10,7 +10,7 @@ import type { Environment } from '../config/environment.ts';
 import { InvalidConfig } from '../config/parse-values.ts';
 import { AccountMoved, KeyRefused } from '../model/errors.ts';
 
-/** A text stream: `process.stdout`, `process.stderr`, or a test's. Bytes may be written where it is no terminal. */
+/** A text stream: `process.stdout`, `process.stderr`, or a test's. Bytes may be written unless it is a terminal. */
 export interface Terminal {
   write(text: string | Uint8Array): unknown;
   /** The reader is behind; `drain` reports when it has caught up. */
@@ -86,7 +86,7 @@ export function failureText(error: unknown, stack: boolean): string {
 }
 
 /** Signals within this time (ms) are one Ctrl-C: a terminal and a launcher may both deliver it. */
-const SAME = 500;
+const SAME_SIGNAL_MS = 500;
 
 /**
  * Distinguishes the first signal, which stops the program, from an impatient one. Called with the monotonic time in ms.
@@ -94,7 +94,7 @@ const SAME = 500;
 export function interrupts(): (now: number) => 'first' | 'same' | 'again' {
   let firstAt: number | undefined;
   return (now) => {
-    if (firstAt !== undefined) return now - firstAt > SAME ? 'again' : 'same';
+    if (firstAt !== undefined) return now - firstAt > SAME_SIGNAL_MS ? 'again' : 'same';
     firstAt = now;
     return 'first';
   };
