@@ -6,7 +6,6 @@ import pg from 'pg';
 import { from as copyFrom, to as copyTo } from 'pg-copy-streams';
 import { resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import type { Config, DatabaseConfig } from '../config/config.ts';
 import { loadConfig } from '../config/load.ts';
 import { MIGRATIONS } from '../config/program.ts';
 import { SECOND_COLUMN } from '../mirror/column-registry.ts';
@@ -30,7 +29,20 @@ export async function copyAction(
   { dataDir, json, demo }: Options<'json' | 'demo', 'dataDir'>,
 ) {
   const config = loadConfig(shell.env, 'database');
-  const to = targetOf(config, given, dataDir);
+  const { pgBin, copyTo: configured } = config;
+  // The error does not repeat what was given: it may contain a password.
+  if (given.length > 0 || /^postgres(ql)?:/.test(dataDir ?? '')) {
+    throw new UsageError(
+      'the target of copy stands in MIRROR_COPY_TO, or in the file that MIRROR_COPY_TO_FILE names, not on the command ' +
+        'line, where others see its password',
+    );
+  }
+  if ((dataDir === undefined) === (configured === undefined)) {
+    throw new UsageError(
+      'copy where to? Set MIRROR_COPY_TO to the URL of an empty database, or give --data-dir, and not both',
+    );
+  }
+  const to = configured ?? { kind: 'embedded', dataDir: resolve(dataDir ?? ''), pgBin, port: 0 };
   return onMirror(shell, 'copy', { config, demo }, async ({ direct }) => {
     const options = { ...workOptions(shell, config), command: 'copy' };
     const target = await reachDatabase(to, options).catch(ofTarget);
@@ -60,23 +72,6 @@ export async function copyAction(
       await target.leave();
     }
   });
-}
-
-/** @throws UsageError */
-function targetOf({ pgBin, copyTo }: Config, given: readonly string[], dataDir?: string): DatabaseConfig {
-  // The error does not repeat what was given: it may contain a password.
-  if (given.length > 0 || /^postgres(ql)?:/.test(dataDir ?? '')) {
-    throw new UsageError(
-      'the target of copy stands in MIRROR_COPY_TO, or in the file that MIRROR_COPY_TO_FILE names, not on the command ' +
-        'line, where others see its password',
-    );
-  }
-  if ((dataDir === undefined) === (copyTo === undefined)) {
-    throw new UsageError(
-      'copy where to? Set MIRROR_COPY_TO to the URL of an empty database, or give --data-dir, and not both',
-    );
-  }
-  return copyTo ?? { kind: 'embedded', dataDir: resolve(dataDir ?? ''), pgBin, port: 0 };
 }
 
 /** The target has a mirror, or a newer program has changed the source. Nothing was touched. */

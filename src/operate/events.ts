@@ -25,7 +25,15 @@ export async function eventsAction(
   const limit = readLimit(options.limit, USUAL_LIMITS.events);
   return onMirror(shell, 'events', { demo }, async ({ config, db }) => {
     if (action === 'replay') return replay(shell, config, db, [...new Set(ids)], json);
-    if (show !== undefined) return showOne(shell, db, show, json);
+    if (show !== undefined) {
+      const texts = await eventTexts(db, show);
+      if (texts.length === 0) {
+        complain(shell, `there is no event ${JSON.stringify(show)}: it never came, or its time is over`);
+        return EXIT.NO;
+      }
+      say(shell, json ? `{"events":[${texts.join(',\n')}]}` : texts.join('\n'));
+      return EXIT.DONE;
+    }
     const found = await listEvents(db, { limit: limit + 1, ...(type !== undefined && { type }) });
     const none =
       type === undefined ? 'no event was received yet' : `no event of type ${JSON.stringify(type)} is here`;
@@ -43,16 +51,6 @@ export async function eventsAction(
     const how = { limit, noun: 'event', none, shows: 'one', toRow, toJson: json ? toJson : undefined };
     return printNewest(shell, found, how);
   });
-}
-
-async function showOne(shell: Shell, db: Db, id: string, json: boolean) {
-  const texts = await eventTexts(db, id);
-  if (texts.length === 0) {
-    complain(shell, `there is no event ${JSON.stringify(id)}: it never came, or its time is over`);
-    return EXIT.NO;
-  }
-  say(shell, json ? `{"events":[${texts.join(',\n')}]}` : texts.join('\n'));
-  return EXIT.DONE;
 }
 
 const LOOK_MS = 250;

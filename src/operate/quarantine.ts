@@ -1,6 +1,6 @@
 import { countOf, formatCount } from '@research-mirror/runtime/figures';
 import { sql } from 'kysely';
-import { COLLECTION_NAMES, type CollectionName } from '../model/collections.ts';
+import { COLLECTION_NAMES } from '../model/collections.ts';
 import type { Db } from '../postgres/db.ts';
 import { chooseCollections, readLimit, refuseFilters, USUAL_LIMITS } from '../terminal/given.ts';
 import { onMirror } from '../terminal/open-mirror.ts';
@@ -45,14 +45,29 @@ export async function quarantineAction(
       say(shell, json ? JSON.stringify({ item: text }) : text);
       return EXIT.DONE;
     }
-    const listed = await listQuarantine(db, collections ?? COLLECTION_NAMES, most);
-    const { items, withoutText, entries } = listed;
+    const all = db.mirror.selectFrom('quarantine').where('collection', 'in', collections ?? COLLECTION_NAMES);
+    const rows = await all
+      .select(sql<string>`left(encode(item_hash, 'hex'), ${ID_DIGITS})`.as('id'))
+      .select(['_user_id as userId', 'collection', 'parent as list', 'key', 'reason'])
+      .select(['first_seen_at as since', 'last_seen_at as lastSeenAt'])
+      .select(sql<string>`coalesce(bytes, octet_length(item))`.as('size'))
+      .select('kept')
+      .orderBy('first_seen_at', 'desc')
+      .orderBy('item_hash')
+      .limit(most)
+      .execute();
+    const counts = await all
+      .select(sql<string>`count(*)`.as('items'))
+      .select(sql<string>`count(*) filter (where not kept)`.as('without'))
+      .executeTakeFirstOrThrow();
+    const [items, withoutText] = [Number(counts.items), Number(counts.without)];
+    const entries = rows.map((row) => ({ ...row, size: Number(row.size) }));
     const more =
       items > entries.length ? ` (the newest ${formatCount(entries.length)} are listed: --limit)` : '';
     const without =
       withoutText > 0 ? `, of ${formatCount(withoutText)} without the text: more than is kept` : '';
     return printList(shell, {
-      json: json ? JSON.stringify(listed, undefined, 2) : undefined,
+      json: json ? JSON.stringify({ items, withoutText, entries }, undefined, 2) : undefined,
       rows: entries.map((each) => ({
         id: each.id,
         account: each.userId,
@@ -68,30 +83,6 @@ export async function quarantineAction(
       below: `${countOf(items, 'item')}${more}${without}; --show ID prints one`,
     });
   });
-}
-
-/**
- * Items in quarantine, how many of them have no stored text, and the newest entries. `list` is '' outside lists; `key`
- * is null if none can be stored.
- */
-async function listQuarantine(db: Db, collections: readonly CollectionName[], limit: number) {
-  const all = db.mirror.selectFrom('quarantine').where('collection', 'in', collections);
-  const rows = await all
-    .select(sql<string>`left(encode(item_hash, 'hex'), ${ID_DIGITS})`.as('id'))
-    .select(['_user_id as userId', 'collection', 'parent as list', 'key', 'reason'])
-    .select(['first_seen_at as since', 'last_seen_at as lastSeenAt'])
-    .select(sql<string>`coalesce(bytes, octet_length(item))`.as('size'))
-    .select('kept')
-    .orderBy('first_seen_at', 'desc')
-    .orderBy('item_hash')
-    .limit(limit)
-    .execute();
-  const { items, without } = await all
-    .select(sql<string>`count(*)`.as('items'))
-    .select(sql<string>`count(*) filter (where not kept)`.as('without'))
-    .executeTakeFirstOrThrow();
-  const entries = rows.map((row) => ({ ...row, size: Number(row.size) }));
-  return { items: Number(items), withoutText: Number(without), entries };
 }
 
 /** Texts of at most two items whose ID begins with `id`, in hexadecimal digits. Null: the text is not stored. */

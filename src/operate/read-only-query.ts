@@ -171,7 +171,11 @@ export async function readOnlyQuery(connection: ConnectionOptions, query: ReadOn
     await run(client, query, cancel);
   } catch (error) {
     query.signal.throwIfAborted();
-    if (!ended) throw classified(error, query.timeout);
+    if (ended) return;
+    if (error instanceof MoreThanReading || error instanceof StatementRefused) throw error;
+    if (!(error instanceof pg.DatabaseError) || breaksConnection(error)) throw databaseError(error);
+    if (error.code !== '57014') throw new StatementRefused(error);
+    throw new DatabaseUnavailable(`the query took longer than ${query.timeout / 1000} s`);
   } finally {
     query.signal.removeEventListener('abort', cancel);
     await client.end();
@@ -251,14 +255,6 @@ const KINDS: ReadonlyMap<number, ResultColumn['kind']> = new Map([
   [1184, 'moment'],
 ]);
 
-function classified(error: unknown, timeout: number): unknown {
-  if (error instanceof MoreThanReading || error instanceof StatementRefused) return error;
-  if (!(error instanceof pg.DatabaseError) || breaksConnection(error)) return databaseError(error);
-  if (error.code === '57014')
-    return new DatabaseUnavailable(`the query took longer than ${timeout / 1000} s`);
-  return new StatementRefused(error);
-}
-
 /** The login of the command `sql`, made by the program or by a DBA. */
 export function sqlLogin(schema: string): string {
   return `${schema}_sql`;
@@ -315,7 +311,12 @@ export async function readerUrl(
   const reader = new URL(url);
   reader.username = sqlLogin(schema);
   reader.password = password;
-  if (await isReader(reader.href, schema)) return reader.href;
+  // If it does not exist, or has another password, it is made again, which fails with the actual problem.
+  const query = `select pg_has_role(oid, 'usage') as reader from pg_roles where rolname = $1`;
+  const found = await onConnection({ connectionString: reader.href, ssl: false }, (client) =>
+    client.query<{ reader: boolean | null }>(query, [`${schema}_reader`]),
+  ).catch(() => undefined);
+  if (found?.rows[0]?.reader === true) return reader.href;
   const database = await openDatabase({ url, schema, program, max: 1 });
   try {
     await makeSqlLogin(database.db, password);
@@ -323,18 +324,4 @@ export async function readerUrl(
     await database.close();
   }
   return reader.href;
-}
-
-/** Whether the login exists, with this password, and may read. */
-async function isReader(url: string, schema: string): Promise<boolean> {
-  const query = `select pg_has_role(oid, 'usage') as reader from pg_roles where rolname = $1`;
-  try {
-    const { rows } = await onConnection({ connectionString: url, ssl: false }, (client) =>
-      client.query<{ reader: boolean | null }>(query, [`${schema}_reader`]),
-    );
-    return rows[0]?.reader === true;
-  } catch {
-    // The caller makes it again, which fails with the actual problem.
-    return false;
-  }
 }

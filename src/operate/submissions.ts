@@ -14,7 +14,7 @@ import { wake } from '../postgres/notifications.ts';
 import { operatorOn } from '../postgres/operator-log.ts';
 import { findSubmission, listSubmissions, type StoredSubmission } from '../submissions/stored-submissions.ts';
 import { chooseFrom, readLimit, readUserId, refuseFilters, USUAL_LIMITS } from '../terminal/given.ts';
-import { type Mirror, onMirror, workOptions } from '../terminal/open-mirror.ts';
+import { onMirror, workOptions } from '../terminal/open-mirror.ts';
 import { Progress } from '../terminal/progress.ts';
 import { complain, EXIT, type Options, say, type Shell, UsageError } from '../terminal/shell.ts';
 import { minute, printable, printNewest } from '../terminal/text-table.ts';
@@ -25,10 +25,7 @@ import {
   isFinal,
   queueOperation,
   SubmitRefused,
-  type SubmitRequest,
 } from './submit-operation.ts';
-
-type SubmitOptions = Options<'noWait' | 'json' | 'demo', 'id' | 'user' | 'data' | 'key'>;
 
 /** In bytes. More than the database's limit (1 MiB), so that the database's message is shown. */
 const MOST_DATA_BYTES = 4 * 1024 * 1024;
@@ -51,8 +48,12 @@ async function readData(given: string, signal: AbortSignal): Promise<string> {
   }
 }
 
-export async function submitAction(shell: Shell, operation: string, options: SubmitOptions) {
-  const { id, user, data, key, demo = false } = options;
+export async function submitAction(
+  shell: Shell,
+  operation: string,
+  options: Options<'noWait' | 'json' | 'demo', 'id' | 'user' | 'data' | 'key'>,
+) {
+  const { id: target, user, data, key, noWait = false, json = false, demo = false } = options;
   chooseFrom(OPERATION_NAMES, operation, 'there is no operation');
   if (data === undefined && !TARGETED_OPERATIONS.includes(operation)) {
     throw new UsageError(
@@ -61,60 +62,51 @@ export async function submitAction(shell: Shell, operation: string, options: Sub
   }
   if (user !== undefined) readUserId(user, '--user: ');
   const payload = checkPayload(await readData(data ?? '{}', shell.signal));
-  const request = { operation, payload, target: id, userId: user, idempotencyKey: key };
-  const config = loadConfig(shell.env, 'database');
-  if (!config.submit.enabled) throw new Unusable('submissions are off: MIRROR_SUBMIT=off');
+  const request = { operation, payload, target, userId: user, idempotencyKey: key };
+  const given = loadConfig(shell.env, 'database');
+  if (!given.submit.enabled) throw new Unusable('submissions are off: MIRROR_SUBMIT=off');
   // A configured account's mirror is meant, whatever else runs.
-  const which = demo ? 'demo' : config.service === undefined ? 'likely' : 'own';
-  const asked = demo ? { ...config, service: undefined } : config;
-  return onMirror(shell, 'submit', { which, config: asked }, (mirror) =>
-    submit(shell, mirror, request, options),
-  );
-}
-
-async function submit(
-  shell: Shell,
-  { config, db, direct }: Mirror,
-  request: SubmitRequest,
-  { noWait = false, json = false }: SubmitOptions,
-) {
-  const tell = (text: string): unknown => shell.err.write(shell.scrubber.scrub(`${text}\n`));
-  const progress = new Progress(shell);
-  const onProgress = (each: StoredSubmission): void =>
-    progress.show(shell.scrubber.scrub(submittingLine(each)));
-  const work = { ...workOptions(shell, config), config, db, direct, onProgress };
-  const id = await queueOperation(work, request).catch(async (error: unknown) => {
-    if (!(error instanceof SubmitRefused && error.wrong)) throw error;
-    // Without any account no request can be right.
-    if ((await db.state.selectFrom('account').select('_user_id').limit(1).execute()).length === 0) {
-      throw new Unusable(
-        'no account is mirrored yet, so nothing can be submitted: run "research-mirror start" or "research-mirror sync" first',
-      );
+  const which = demo ? 'demo' : given.service === undefined ? 'likely' : 'own';
+  const config = demo ? { ...given, service: undefined } : given;
+  return onMirror(shell, 'submit', { which, config }, async ({ db, direct }) => {
+    const tell = (text: string): unknown => shell.err.write(shell.scrubber.scrub(`${text}\n`));
+    const progress = new Progress(shell);
+    const onProgress = (each: StoredSubmission): void =>
+      progress.show(shell.scrubber.scrub(submittingLine(each)));
+    const work = { ...workOptions(shell, config), config, db, direct, onProgress };
+    const id = await queueOperation(work, request).catch(async (error: unknown) => {
+      if (!(error instanceof SubmitRefused && error.wrong)) throw error;
+      // Without any account no request can be right.
+      if ((await db.state.selectFrom('account').select('_user_id').limit(1).execute()).length === 0) {
+        throw new Unusable(
+          'no account is mirrored yet, so nothing can be submitted: run "research-mirror start" or "research-mirror sync" first',
+        );
+      }
+      throw new UsageError(error.message);
+    });
+    let outcome: Awaited<ReturnType<typeof followOperation>>;
+    try {
+      await wake(db);
+      outcome = await (noWait ? currentOutcome(db, id) : followOperation(work, id));
+    } catch (error) {
+      progress.end();
+      tell(await whereItStays(db, id));
+      if (isStopped(error)) return EXIT.INTERRUPTED;
+      throw error;
+    } finally {
+      progress.end();
     }
-    throw new UsageError(error.message);
+    const { submission, stuck } = outcome;
+    const held = submission.state === 'held' ? (await currentHold(db))?.why : undefined;
+    const text = json ? submissionJson(submission, { stuck: stuck ?? null }) : responseText(submission);
+    if (text !== undefined) say(shell, text);
+    tell(
+      stuck === undefined ? endLine(submission, held) : `submission ${submission.id} stays queued: ${stuck}`,
+    );
+    if (noWait || submission.state === 'accepted') return EXIT.DONE;
+    if (submission.state === 'rejected' || submission.state === 'cancelled') return EXIT.NO;
+    return submission.state === 'unknown' ? EXIT.UNKNOWN : EXIT.FAILED;
   });
-  let outcome: Awaited<ReturnType<typeof followOperation>>;
-  try {
-    await wake(db);
-    outcome = await (noWait ? currentOutcome(db, id) : followOperation(work, id));
-  } catch (error) {
-    progress.end();
-    tell(await whereItStays(db, id));
-    if (isStopped(error)) return EXIT.INTERRUPTED;
-    throw error;
-  } finally {
-    progress.end();
-  }
-  const { submission, stuck } = outcome;
-  const held = submission.state === 'held' ? (await currentHold(db))?.why : undefined;
-  const text = json ? submissionJson(submission, { stuck: stuck ?? null }) : responseText(submission);
-  if (text !== undefined) say(shell, text);
-  tell(
-    stuck === undefined ? endLine(submission, held) : `submission ${submission.id} stays queued: ${stuck}`,
-  );
-  if (noWait || submission.state === 'accepted') return EXIT.DONE;
-  if (submission.state === 'rejected' || submission.state === 'cancelled') return EXIT.NO;
-  return submission.state === 'unknown' ? EXIT.UNKNOWN : EXIT.FAILED;
 }
 
 /** The state of a submission that is no longer waited for. */
@@ -231,7 +223,17 @@ export async function submissionsAction(
   return onMirror(shell, 'submissions', { demo }, async ({ db }) => {
     if (action === 'cancel') return cancel(shell, db, ids, json);
     if (action === 'release') return release(shell, db, json);
-    if (show !== undefined) return showOne(shell, db, show, json);
+    if (show !== undefined) {
+      const submission = await findSubmission(db, show);
+      if (submission === undefined) {
+        complain(shell, `there is no submission ${show}`);
+        return EXIT.NO;
+      }
+      const text = json ? submissionJson(submission) : responseText(submission);
+      if (text !== undefined) say(shell, text);
+      shell.err.write(shell.scrubber.scrub(`${endLine(submission, (await currentHold(db))?.why)}\n`));
+      return EXIT.DONE;
+    }
     const found = await listSubmissions(db, { limit: limit + 1, ...(state !== undefined && { state }) });
     const none = state === undefined ? 'there are no submissions' : `no submission is ${state}`;
     const toRow = (each: StoredSubmission) => ({
@@ -249,18 +251,6 @@ export async function submissionsAction(
     const toJson = json ? (each: StoredSubmission): string => submissionJson(each) : undefined;
     return printNewest(shell, found, { limit, noun: 'submission', none, shows: 'an answer', toRow, toJson });
   });
-}
-
-async function showOne(shell: Shell, db: Db, id: string, json: boolean) {
-  const submission = await findSubmission(db, id);
-  if (submission === undefined) {
-    complain(shell, `there is no submission ${id}`);
-    return EXIT.NO;
-  }
-  const text = json ? submissionJson(submission) : responseText(submission);
-  if (text !== undefined) say(shell, text);
-  shell.err.write(shell.scrubber.scrub(`${endLine(submission, (await currentHold(db))?.why)}\n`));
-  return EXIT.DONE;
 }
 
 async function cancel(shell: Shell, db: Db, ids: readonly string[], json: boolean) {

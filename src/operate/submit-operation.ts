@@ -44,7 +44,13 @@ const OWNER_MS = 1_000;
  * @returns its ID
  * @throws SubmitRefused; AccountUnservable; the signal's reason
  */
-export async function queueOperation(options: SubmitOptions, request: SubmitRequest): Promise<string> {
+export async function queueOperation(
+  options: SubmitOptions,
+  request: Readonly<
+    Record<'operation' | 'payload', string> &
+      Record<'target' | 'userId' | 'idempotencyKey', string | undefined>
+  >,
+): Promise<string> {
   const { config, db, signal } = options;
   const { operation, payload, target = null, userId = null, idempotencyKey = null } = request;
   const all = db.state.selectFrom('account').select('_user_id').limit(2);
@@ -199,16 +205,6 @@ export async function currentOutcome(db: Db, id: string) {
   const submission = await findSubmission(db, id);
   if (submission === undefined) throw new RangeError(`submission ${id} is not there any more`);
   return { submission, stuck: undefined };
-}
-
-/** Arguments of `<schema>.submit`. */
-export interface SubmitRequest {
-  readonly operation: string;
-  /** JSON text of an object. */
-  readonly payload: string;
-  readonly target: string | undefined;
-  readonly userId: string | undefined;
-  readonly idempotencyKey: string | undefined;
 }
 
 /** `<schema>.submit` or `<schema>.cancel_submission` refused. */

@@ -46,7 +46,15 @@ export async function syncAction(
     options,
     (config, run, collections) => runSync(config, run, { collections, full, acceptDeletions }),
     readingLine,
-    (done, width) => describe(done, width, full),
+    (done, width) => {
+      const table = passTable(done.collections, FIGURES, width);
+      const refused =
+        done.rateLimited > 0 ? `, ${formatCount(done.rateLimited)} of them answered with 429` : '';
+      const stands = done.collections
+        .filter(({ complete }) => full && complete === true)
+        .map((each) => `${each.userId}/${each.collection}: ${asOf(each)}\n`);
+      return `${table}${countOf(done.requests, 'request')}${refused}\n${stands.join('')}`;
+    },
   );
   if (report.unknownKeys.length > 0 || report.collections.some(({ error }) => error !== null)) {
     return EXIT.FAILED;
@@ -92,16 +100,6 @@ const FIGURES = [
   ['unchanged', 'unchanged'],
   ['quarantined', 'quarantined'],
 ] as const;
-
-function describe(report: SyncReport, width: number | undefined, full: boolean): string {
-  const table = passTable(report.collections, FIGURES, width);
-  const refused =
-    report.rateLimited > 0 ? `, ${formatCount(report.rateLimited)} of them answered with 429` : '';
-  const stands = report.collections
-    .filter(({ complete }) => full && complete === true)
-    .map((each) => `${each.userId}/${each.collection}: ${asOf(each)}\n`);
-  return `${table}${countOf(report.requests, 'request')}${refused}\n${stands.join('')}`;
-}
 
 /**
  * Runs a pass with its progress; prints its report, and on stderr the keys of unknown accounts.
