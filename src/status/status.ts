@@ -8,9 +8,8 @@ import { CELL_COLUMNS } from '../model/collection-columns.ts';
 import { problemLine } from './problem.ts';
 import { accountFacts, age, cellWords, deletionWords, processWords } from './report-words.ts';
 import type { AccountStatus, StatusReport, WaitingDeletion } from './status-report.ts';
-import { type Mirror, onDatabase } from '../terminal/open-mirror.ts';
-import { EXIT, type ExitCode } from '../terminal/exit-code.ts';
-import { widthOfTerminal, type Shell } from '../terminal/shell.ts';
+import { type Mirror, onMirror } from '../terminal/open-mirror.ts';
+import { EXIT, type ExitCode, type Shell, widthOfTerminal } from '../terminal/shell.ts';
 import { printable, formatList } from '../terminal/text-table.ts';
 
 export async function statusAction(
@@ -18,7 +17,8 @@ export async function statusAction(
   { json = false, demo = false }: { readonly json?: boolean; readonly demo?: boolean },
 ): Promise<ExitCode> {
   const now = new Date(shell.clock.now());
-  const report = await onDatabase(shell, 'status', { demo }, (mirror) => readStatus(mirror, now));
+  const options = { demo, anyVersion: true };
+  const report = await onMirror(shell, 'status', options, (mirror) => readStatus(mirror, now));
   const text = json
     ? `${JSON.stringify(report, undefined, 2)}\n`
     : describeStatus(report, widthOfTerminal(shell.out));

@@ -304,7 +304,7 @@ it('an account that is retired is given up and gets no row any more, also where 
   expect(await retireAccount(db, userId, { now: await databaseTime(db), by: OPERATOR, remove: true })).toBe(
     'done',
   );
-  await removeData(db, userId, () => {});
+  await removeData(db, userId);
   const keeper = pauseKeeper(account.parts, service);
   await keeper.start();
   await eventually('it to be given up', () => service.runners()[0]?.current() === undefined);

@@ -1,4 +1,4 @@
-import type { CheckState, NamedFinding } from '../../../src/operate/check.ts';
+import type { NamedFinding } from '../../../src/operate/check.ts';
 import { present, type Environment } from './system.ts';
 import { runProgram, type Outcome } from './program.ts';
 import { ask } from '../postgres/on-connection.ts';
@@ -12,7 +12,7 @@ export interface Examination {
   /** The only check of that name. @throws where there are none, or several */
   the(check: string): NamedFinding;
   /** Names of those in that state. */
-  in(state: CheckState): string[];
+  in(state: NamedFinding['state']): string[];
 }
 
 export interface DoctorSetting {
