@@ -2,10 +2,7 @@ import PQueue from 'p-queue';
 import type { Clock } from '@research-mirror/runtime/clock';
 import { HIGH_PRIORITY, type Priority } from './rate-groups.ts';
 
-/**
- * Tasks of one endpoint group that wait for a slot, and the one timer that wakes them. The queue stays paused: `startOne`
- * starts the task of the highest priority that came first.
- */
+/** Tasks of one endpoint group that wait for a slot, and the one timer that wakes them. The queue stays paused. */
 export class SlotQueue {
   // Neither concurrency nor interval is set: the budget decides when a task starts.
   readonly #queue = new PQueue({ autoStart: false });
@@ -28,8 +25,8 @@ export class SlotQueue {
   }
 
   /**
-   * Resolves or rejects as `task` does, which `startOne` starts; while it waits, an abort rejects with the signal's
-   * reason at once. Once begun, it is awaited whatever the signal does.
+   * Adds a task for `startOne` to start, and settles as the task does. An abort rejects at once with the signal's
+   * reason while the task waits; a started task is always awaited.
    */
   async add<T>(task: () => Promise<T>, priority: Priority, signal: AbortSignal): Promise<T> {
     const high = priority >= HIGH_PRIORITY ? 1 : 0;
@@ -58,20 +55,20 @@ export class SlotQueue {
     }
   }
 
-  /** Starts the next task, if there is one. The queue pauses itself when the task begins. */
+  /** Starts the first task of the highest priority, if any. */
   startOne(): void {
     this.#queue.start();
     this.#queue.pause();
   }
 
-  /** Every task that waits now rejects with `error`. */
+  /** Rejects every waiting task with `error`. */
   fail(error: unknown): void {
     this.#failure = { error };
     while (this.waiting > 0) this.startOne();
     this.#failure = undefined;
   }
 
-  /** Calls `wake` at the monotonic moment `at`, or earlier; Infinity: not at all. */
+  /** Calls `wake` at the monotonic moment `at`, or earlier; Infinity: never. */
   wakeAt(at: number, wake: () => void): void {
     if (at === Infinity || (this.#wake !== undefined && this.#wake.at <= at)) return;
     this.stopWaking();
@@ -81,8 +78,7 @@ export class SlotQueue {
       if (this.#wake === mine) this.#wake = undefined;
       wake();
     };
-    // Whole milliseconds, rounded up, and at least one: timers cut fractions off, and sums of fractions are inexact.
-    // Both would wake too early, again and again.
+    // Timers cut fractions off, and sums of fractions are inexact: both would wake too early, again and again.
     const ms = Math.max(1, Math.ceil(at - this.#clock.monotonic()));
     this.#clock.sleep(ms, mine.controller.signal).then(fire, () => {
       // An earlier wake-up took its place, or the budget was closed.

@@ -210,10 +210,10 @@ export const FAULTS: readonly Fault[] = [
   {
     invariant: 6,
     fault: 'who takes an account over takes the slots that the owner before reserved for free ones',
-    file: 'src/service/learnt.ts',
+    file: 'src/service/slot-store.ts',
     find: 'let open = size - freed.length;',
     put: 'let open = 0;',
-    caughtIn: 'src/service/learnt.test.ts',
+    caughtIn: 'src/service/slot-store.test.ts',
     test: 'of which nothing was recorded counts as sent',
   },
   {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type Answered, Group, Pace } from './group-budget.ts';
+import { GroupBudget, Pace, type RateAnswer } from './group-budget.ts';
 import { RouteLimits } from './rate-headers.ts';
 
 const HOUR = 3_600_000;
@@ -90,7 +90,7 @@ const answer = fc.record({
   refused: fc.boolean(),
 });
 
-function answered(sentAt: number, { limit, remaining }: { limit: number; remaining: number }): Answered {
+function answered(sentAt: number, { limit, remaining }: { limit: number; remaining: number }): RateAnswer {
   const headers = { limit, remaining, resetInMs: undefined, retryAfterMs: undefined };
   return { route: 'a', sentAt, receivedAt: sentAt + 50, headers };
 }
@@ -99,7 +99,7 @@ describe('whatever a service answers', () => {
   it('others never push a group below one request each 12 s, or a quarter of its limit where that is less', () => {
     fc.assert(
       fc.property(fc.array(answer, { maxLength: 60 }), fc.constantFrom(1, 0.8), (answers, share) => {
-        const group = new Group('other', share);
+        const group = new GroupBudget('other', share);
         let now = T;
         for (const { afterMs, ...each } of answers) {
           now += afterMs;
@@ -115,7 +115,7 @@ describe('whatever a service answers', () => {
   it('a request goes within its slots and a quarter of an hour, whatever is refused', () => {
     fc.assert(
       fc.property(fc.array(answer, { maxLength: 60 }), (answers) => {
-        const group = new Group('other', 1);
+        const group = new GroupBudget('other', 1);
         let now = T;
         for (const { afterMs, refused, ...each } of answers) {
           now += afterMs;
@@ -133,7 +133,7 @@ describe('whatever a service answers', () => {
 });
 
 it('a 429 is explained by others who were seen, or by a lower limit that it names the first time', () => {
-  const group = new Group('other', 1);
+  const group = new GroupBudget('other', 1);
   const refuse = (now: number, limit: number): string | undefined => {
     group.sent(now, false);
     return group.refused(answered(now, { limit, remaining: 0 }));
