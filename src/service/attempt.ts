@@ -8,15 +8,15 @@ import type { Passage, ServiceGate } from './service-gate.ts';
 import type { HttpAnswer, HttpRequest } from './transport.ts';
 
 /**
- * How long (ms) a stop waits for an answer on the wire: well within the 8 s that a stop may take; and where another
- * process waits to go on, not so long that it would be noticed.
+ * How long (ms) a stop waits for an answer on the wire: well within the 8 s of a stop; `awaited` while another process
+ * waits to go on, so short that it is not noticed.
  */
 const LINGER_MS = { alone: 5_000, awaited: 600 } as const;
 
 /**
- * The signal of one attempt. A stop ends a wait for a slot at once, but not a request on the wire: its slot is spent, and its answer brings a
- * page. An abort ends either at once.
- * @param lingerMs how long a stop waits for it, asked at the stop
+ * The signal of one attempt. An abort ends it at once. A stop ends a wait for a slot at once, but not a request on the
+ * wire: its slot is spent, and its answer brings a page.
+ * @param lingerMs how long a stop waits for the answer, called at the stop
  */
 export function attemptSignal(
   { signal: abort, stop }: { readonly signal: AbortSignal; readonly stop?: AbortSignal | undefined },
@@ -41,11 +41,11 @@ export function attemptSignal(
   else if (stop?.aborted === true) onStop();
   return {
     signal: controller.signal,
-    /** To be called when the request goes out: from then on a stop waits for its answer. */
+    /** Call it when the request goes out: from then on a stop waits for its answer. */
     sent: (): void => {
       onWire = true;
     },
-    /** To be called when the attempt has ended. */
+    /** Call it when the attempt has ended. */
     ended: (): void => {
       abort.removeEventListener('abort', onAbort);
       stop?.removeEventListener('abort', onStop);
@@ -54,40 +54,38 @@ export function attemptSignal(
   };
 }
 
-/** What every request with one API key needs. */
+/** What all requests with one API key have in common. */
 export interface ApiContext {
   /** The API key itself. */
   readonly key: string;
-  /** The key's budget. */
   readonly budget: Pick<Budget, 'run'>;
   readonly clock: Clock;
-  /** Replaces secrets, this key among them: errors quote the service, and appear in tables and pages besides logs. */
+  /** Replaces secrets, this key among them: errors quote the service, and appear in logs, tables and pages. */
   readonly scrub: (text: string) => string;
   readonly onExchange?: (exchange: Exchange) => void;
-  /** What is left of items, before anything else reads them. */
+  /** Which fields of items are kept, before anything else reads them. */
   readonly privacy?: Privacy | undefined;
-  /** Of the service: shut while it is down. */
+  /** Shut while the service is down. */
   readonly gate?: Pick<ServiceGate, 'enter' | 'down'> | undefined;
-  /** Whether a stop is waited for by somebody who goes on with the work; left out: no. */
+  /** Whether another process waits for a stop to go on with the work; left out: no. */
   readonly isAwaited?: (() => boolean) | undefined;
 }
 
-/** What every request has. */
 export interface ServiceRequest {
   /** From `/v1`, IDs encoded, without query. */
   readonly path: string;
   /** The path with `{id}` for IDs, as the catalogue names it. */
   readonly route: string;
   readonly priority: Priority;
-  /** Its abort ends the wait for a slot, the request on the wire and the waits between attempts, at once. */
+  /** Its abort ends all waits, and the request on the wire, at once. */
   readonly signal: AbortSignal;
   /** Its abort ends waits at once, but lets a request on the wire be answered (`attemptSignal`). */
   readonly stop?: AbortSignal;
-  /** Called for each attempt, besides the link's own: a walk counts its requests and 429s. */
+  /** Called for each attempt, after the context's own: a walk counts its requests and 429s. */
   readonly onExchange?: (exchange: Exchange) => void;
 }
 
-/** One attempt as it ended, for metrics, counters of walks and debug logs. */
+/** One ended attempt, for metrics, counters of walks and debug logs. */
 export interface Exchange {
   readonly method: HttpRequest['method'];
   readonly route: string;
@@ -95,17 +93,23 @@ export interface Exchange {
   readonly status: number | undefined;
   /** Milliseconds from sending to the body's end, or to the failure. */
   readonly durationMs: number;
-  /** Bytes of the body, as they came over the wire. */
+  /** Bytes of the body on the wire. */
   readonly bytes: number;
-  /** Undefined: the attempt gave what was asked for. */
+  /** Undefined: the attempt succeeded. */
   readonly error: ClassifiedError | undefined;
 }
 
+/** Takes the place of a gate's passage if there is no gate. */
+const FREE: Passage = { mayGo: () => true, ended: () => {}, left: () => {} };
+
+/** Why a request with a slot was not sent: the gate was shut meanwhile, so the request waits for the gate again. */
+const SHUT = new Error('the service is down');
+
 /**
- * Sends one request through the service's gate, on a slot of the budget, once, and reports how it ended.
+ * Sends one request once, through the service's gate and on a slot of the budget, and reports how it ended.
  * @param send calls `begun` right before the request goes out; a NotSent frees the slot
- * @param judge what an answer means to the caller, and the error that the exchange reports
- * @throws TransportError, which names the request: no answer came; any other error of `send`, or the cause of its
+ * @param judge the answer's meaning to the caller, and the error that the exchange reports
+ * @throws TransportError, which names the request, if no answer came; any other error of `send`, or the cause of its
  *   NotSent; what the budget throws; ServiceDown
  */
 export async function attempt<T>(
@@ -113,23 +117,16 @@ export async function attempt<T>(
   method: HttpRequest['method'],
   asked: ServiceRequest,
   send: (signal: AbortSignal, begun: () => void) => Promise<HttpAnswer>,
-  judge: (answer: HttpAnswer) => {
-    readonly outcome: T;
-    readonly error: ClassifiedError | undefined;
-  },
+  judge: (answer: HttpAnswer) => { readonly outcome: T; readonly error: ClassifiedError | undefined },
 ): Promise<T> {
   const { budget, clock } = link;
   const { path, route, priority } = asked;
   const tried = attemptSignal(asked, clock, () =>
-    // Of what changes something in the service, the answer is worth more.
+    // The answer to a request that changes something is worth a longer wait.
     method === 'GET' && link.isAwaited?.() === true ? LINGER_MS.awaited : LINGER_MS.alone,
   );
-  const slot = {
-    group: rateGroup(method, route),
-    route: `${method} ${route}`,
-    priority,
-    signal: tried.signal,
-  };
+  const group = rateGroup(method, route);
+  const slot = { group, route: `${method} ${route}`, priority, signal: tried.signal };
   let passage = FREE;
   let startedAt = 0;
   const begun = (): void => {
@@ -173,9 +170,3 @@ export async function attempt<T>(
     tried.ended();
   }
 }
-
-/** The way of a request where there is no gate. */
-const FREE: Passage = { mayGo: () => true, ended: () => {}, left: () => {} };
-
-/** The gate was shut while the request waited for its slot: it waits for the gate again. */
-const SHUT = new Error('the service is down');

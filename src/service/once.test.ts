@@ -8,7 +8,7 @@ import { PRIORITY } from './rate-groups.ts';
 import { KeyRefused, LeaseLost, RateLimited, ServiceError, TransportError } from '../model/errors.ts';
 import { systemClock } from '@research-mirror/runtime/clock';
 import type { Exchange } from './attempt.ts';
-import { sendOnce, type OnceContext, type OnceRequest } from './once.ts';
+import { sendOnce, type OnceRequest } from './once.ts';
 
 const { serve: listening, transport: transportTo } = transports();
 const SEQUENCE: OnceRequest = {
@@ -22,7 +22,7 @@ const SEQUENCE: OnceRequest = {
 };
 
 /** `thrown`: what the budget's sends threw; by a NotSent it would give the slot back. */
-function linkTo(transport: OnceContext['transport']) {
+function linkTo(transport: Parameters<typeof sendOnce>[0]['transport']) {
   const inner = openBudget();
   const thrown: unknown[] = [];
   const budget: Pick<Budget, 'run'> = {
