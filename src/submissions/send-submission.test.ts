@@ -6,7 +6,7 @@ import { TransportError } from '../model/errors.ts';
 import type { ClaimedSubmission, QueuedSubmission } from '../model/submission.ts';
 import { Mutex } from '@research-mirror/runtime/mutex';
 import { Stopped } from '@research-mirror/runtime/service';
-import { sendSubmission, type Sent } from './send-submission.ts';
+import { sendSubmission } from './send-submission.ts';
 
 const QUEUED: QueuedSubmission = { id: '7', operation: 'research', targetId: null, requestId: 'uuid' };
 const CLAIMED: ClaimedSubmission = { ...QUEUED, payload: '{"a":1}', sendBeforeMs: 5_000 };
@@ -15,7 +15,7 @@ const CLAIMED: ClaimedSubmission = { ...QUEUED, payload: '{"a":1}', sendBeforeMs
 type Wire = (request: OnceRequest) => Promise<number>;
 
 interface Tried {
-  readonly sent: Sent;
+  readonly sent: Awaited<ReturnType<typeof sendSubmission>>;
   readonly pings: number;
 }
 
