@@ -38,7 +38,7 @@ export const RETRY_LIMITS = {
 /** What came of an attempt; `retryAfterMs` if the service named a wait. */
 type Outcome<T> =
   | { readonly value: T }
-  | { readonly error: ClassifiedError; readonly retryAfterMs: number | undefined };
+  | { readonly error: ClassifiedError; readonly retryAfterMs?: number | undefined };
 
 /**
  * Repeats `attempt` while its failure may pass by itself, with full jitter: it waits a uniform part of a time that
@@ -116,9 +116,6 @@ export interface ApiOptions extends ApiContext {
   readonly known?: KnownPages | undefined;
 }
 
-/** Reads the body and headers of a 200. @throws MalformedAnswer */
-type Read<T> = (text: string, headers: AnswerHeaders) => T;
-
 export function createApi(options: ApiOptions): Api {
   const { transport, key, clock, random, scrub, known, privacy } = options;
   const stored = (route: string, source: string): string => {
@@ -126,30 +123,11 @@ export function createApi(options: ApiOptions): Api {
     return name === undefined || privacy === undefined ? source : privacy.item(name, source);
   };
 
-  /** Makes one attempt; every failure of the service is a value. */
-  const outcomeOf = async <T>(
-    asked: ObjectRequest & Partial<PageRequest>,
-    path: string,
-    read: Read<T>,
-  ): Promise<Outcome<T>> => {
-    const size = asked.limit === 1 || asked.large === true ? 'item' : 'page';
-    const send = async (signal: AbortSignal, begun: () => void): Promise<HttpAnswer> => {
-      if (asked.mayStart?.() === false) throw new NotSent(new Withheld('not sent: it may not go out now'));
-      begun();
-      return await transport.get(path, key, signal, size);
-    };
-    try {
-      return await attempt(options, 'GET', asked, send, (answer) => {
-        const outcome = judge(`GET ${asked.path}`, answer, read);
-        return { outcome, error: 'error' in outcome ? outcome.error : undefined };
-      });
-    } catch (error) {
-      if (!(error instanceof TransportError)) throw error;
-      return { error, retryAfterMs: undefined };
-    }
-  };
-
-  const judge = <T>(what: string, answer: HttpAnswer, read: Read<T>): Outcome<T> => {
+  const judge = <T>(
+    what: string,
+    answer: HttpAnswer,
+    read: (text: string, headers: AnswerHeaders) => T,
+  ): Outcome<T> => {
     const { status, headers, text, bodyError } = answer;
     const refused = refusal(what, answer, scrub, clock.now(), privacy);
     if (refused !== undefined)
@@ -162,18 +140,34 @@ export function createApi(options: ApiOptions): Api {
       const Kind = [TransportError, MalformedAnswer, AnswerTooLarge].find((kind) => error instanceof kind);
       if (Kind === undefined) throw error;
       const words = quote(ownWords(messageOf(error), privacy), scrub);
-      return { error: new Kind(`${what} was answered ${status}, but ${words}`), retryAfterMs: undefined };
+      return { error: new Kind(`${what} was answered ${status}, but ${words}`) };
     }
   };
 
-  const request = <T>(asked: ObjectRequest, path: string, read: Read<T>): Promise<T> => {
-    const signal = asked.stop === undefined ? asked.signal : AbortSignal.any([asked.signal, asked.stop]);
+  const request = <T>(
+    asked: ObjectRequest & Partial<PageRequest>,
+    path: string,
+    read: (text: string, headers: AnswerHeaders) => T,
+  ): Promise<T> => {
+    const size = asked.limit === 1 || asked.large === true ? 'item' : 'page';
+    const send = async (signal: AbortSignal, begun: () => void): Promise<HttpAnswer> => {
+      if (asked.mayStart?.() === false) throw new NotSent(new Withheld('not sent: it may not go out now'));
+      begun();
+      return await transport.get(path, key, signal, size);
+    };
     const attempted = async (): Promise<Outcome<T>> => {
-      const outcome = await outcomeOf(asked, path, read);
+      const outcome = await attempt(options, 'GET', asked, send, (answer) => {
+        const outcome = judge(`GET ${asked.path}`, answer, read);
+        return { outcome, error: 'error' in outcome ? outcome.error : undefined };
+      }).catch((error: unknown) => {
+        if (!(error instanceof TransportError)) throw error;
+        return { error };
+      });
       if (!('error' in outcome) || isAnswer(outcome.error)) return outcome;
       // The gate's error also for the probe itself: if a ping is the probe, all requests wait for it.
       return { ...outcome, error: options.gate?.down() ?? outcome.error };
     };
+    const signal = asked.stop === undefined ? asked.signal : AbortSignal.any([asked.signal, asked.stop]);
     return withRetries(attempted, { clock, random }, signal, options.retries);
   };
 
@@ -204,9 +198,9 @@ export function createApi(options: ApiOptions): Api {
 
 function pagePath({ path, cursor, limit }: PageRequest): string {
   const query = [
-    ...(limit === undefined ? [] : [`limit=${limit}`]),
-    ...(cursor === undefined ? [] : [`starting_after=${encodeURIComponent(cursor)}`]),
-  ];
+    limit === undefined ? [] : `limit=${limit}`,
+    cursor === undefined ? [] : `starting_after=${encodeURIComponent(cursor)}`,
+  ].flat();
   return query.length === 0 ? path : `${path}?${query.join('&')}`;
 }
 

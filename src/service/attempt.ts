@@ -4,7 +4,7 @@ import { type Budget, NotSent } from './budget.ts';
 import { type Priority, rateGroup } from './rate-groups.ts';
 import { TransportError } from '../model/errors.ts';
 import type { Privacy } from '../model/privacy.ts';
-import type { Passage, ServiceGate } from './service-gate.ts';
+import type { ServiceGate } from './service-gate.ts';
 import type { HttpAnswer, HttpRequest } from './transport.ts';
 
 /**
@@ -99,9 +99,6 @@ export interface Exchange {
   readonly error: ClassifiedError | undefined;
 }
 
-/** Takes the place of a gate's passage if there is no gate. */
-const FREE: Passage = { mayGo: () => true, ended: () => {}, left: () => {} };
-
 /** Why a request with a slot was not sent: the gate was shut meanwhile, so the request waits for the gate again. */
 const SHUT = new Error('the service is down');
 
@@ -127,7 +124,7 @@ export async function attempt<T>(
   );
   const group = rateGroup(method, route);
   const slot = { group, route: `${method} ${route}`, priority, signal: tried.signal };
-  let passage = FREE;
+  let passage: Awaited<ReturnType<ServiceGate['enter']>> | undefined;
   let startedAt = 0;
   const begun = (): void => {
     startedAt = clock.monotonic();
@@ -136,7 +133,7 @@ export async function attempt<T>(
   const report = (answer: HttpAnswer | undefined, error: ClassifiedError | undefined): void => {
     const durationMs = clock.monotonic() - startedAt;
     const exchange = { method, route, status: answer?.status, durationMs, bytes: answer?.bytes ?? 0, error };
-    passage.ended(error);
+    passage?.ended(error);
     link.onExchange?.(exchange);
     asked.onExchange?.(exchange);
   };
@@ -149,10 +146,10 @@ export async function attempt<T>(
   };
   try {
     for (;;) {
-      passage = (await link.gate?.enter(route, method === 'GET', tried.signal)) ?? FREE;
+      passage = await link.gate?.enter(route, method === 'GET', tried.signal);
       try {
         const { outcome } = await budget.run(slot, async (signal) => {
-          if (!passage.mayGo()) throw new NotSent(SHUT);
+          if (passage?.mayGo() === false) throw new NotSent(SHUT);
           const answer = await send(signal, begun).catch(unanswered);
           const judged = judge(answer);
           report(answer, judged.error);
@@ -163,7 +160,7 @@ export async function attempt<T>(
         if (!(error instanceof NotSent)) throw error;
         if (error.cause !== SHUT) throw error.cause;
       } finally {
-        passage.left();
+        passage?.left();
       }
     }
   } finally {

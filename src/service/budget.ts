@@ -14,18 +14,6 @@ import {
   StoreTime,
 } from './slot-store.ts';
 
-interface BudgetOptions {
-  /** Hash of the API key: budgets never see the key. */
-  readonly keyHash: string;
-  readonly clock: Clock;
-  /** Part of every limit that this program may use (MIRROR_BUDGET_SHARE): max(1, ⌊share × limit⌋) requests. */
-  readonly share: number;
-  readonly store: BudgetStore;
-  /** The key's rows in the store. */
-  readonly loaded: LoadedBudget;
-  readonly onEvent: (event: BudgetEvent) => void;
-}
-
 /** The waiting tasks and reservations of one endpoint group. */
 function createLane(name: RateGroup, clock: Clock) {
   return { name, queue: new SlotQueue(clock), reservations: new Reservations(), isReserving: false };
@@ -37,8 +25,10 @@ type Lane = ReturnType<typeof createLane>;
  * has the queues, timers and stored reservations; `KeyBudget` decides.
  */
 export class Budget {
-  readonly #options: BudgetOptions;
+  readonly #keyHash: string;
   readonly #clock: Clock;
+  readonly #store: BudgetStore;
+  readonly #onEvent: (event: BudgetEvent) => void;
   readonly #key: KeyBudget;
   readonly #time: StoreTime;
   readonly #lanes: Readonly<Record<RateGroup, Lane>>;
@@ -51,10 +41,30 @@ export class Budget {
   #startedAt = 0;
   #closed: Error | undefined;
 
-  constructor(options: BudgetOptions) {
-    const { clock, share, loaded } = options;
-    this.#options = options;
+  /**
+   * @param keyHash budgets never see the key
+   * @param share part of every limit that this program may use (MIRROR_BUDGET_SHARE): max(1, ⌊share × limit⌋) requests
+   * @param loaded the key's rows in the store
+   */
+  constructor({
+    keyHash,
+    clock,
+    share,
+    store,
+    loaded,
+    onEvent,
+  }: {
+    readonly keyHash: string;
+    readonly clock: Clock;
+    readonly share: number;
+    readonly store: BudgetStore;
+    readonly loaded: LoadedBudget;
+    readonly onEvent: (event: BudgetEvent) => void;
+  }) {
+    this.#keyHash = keyHash;
     this.#clock = clock;
+    this.#store = store;
+    this.#onEvent = onEvent;
     const now = clock.monotonic();
     this.#time = new StoreTime(loaded.now, now);
     this.#key = new KeyBudget(share);
@@ -105,7 +115,7 @@ export class Budget {
     const learnt = changed.map((group) => {
       return { group, learnt: { serial, ...learntRate(this.#key, group, now, this.#time) } };
     });
-    return { keyHash: this.#options.keyHash, blocks, learnt };
+    return { keyHash: this.#keyHash, blocks, learnt };
   }
 
   putBack({ blocks, learnt }: FreedSlots): void {
@@ -120,7 +130,7 @@ export class Budget {
     const freed = this.takeFreed();
     if (freed === undefined) return;
     try {
-      await this.#options.store.record(freed);
+      await this.#store.record(freed);
     } catch (error) {
       this.putBack(freed);
       throw error;
@@ -167,15 +177,14 @@ export class Budget {
   /** Commits a block of slots. If that fails, every waiting task gets the store's error. */
   async #reserve(lane: Lane): Promise<void> {
     const { name, queue, reservations } = lane;
-    const { keyHash, store } = this.#options;
     lane.isReserving = true;
     const calledAt = this.#clock.monotonic();
-    const size = blockSize(this.#key.groups[name].size(calledAt), store.largestBlock);
+    const size = blockSize(this.#key.groups[name].size(calledAt), this.#store.largestBlock);
     const blockId = this.#nextBlockId++;
     const block = { group: name, blockId, size, validForMs: BLOCK_VALID_MS };
-    const freed = this.takeFreed() ?? { keyHash, blocks: [], learnt: [] };
+    const freed = this.takeFreed() ?? { keyHash: this.#keyHash, blocks: [], learnt: [] };
     try {
-      const { now } = await store.reserve(keyHash, block, freed);
+      const { now } = await this.#store.reserve(this.#keyHash, block, freed);
       this.#time.learn(now, calledAt);
       reservations.open(blockId, size, calledAt);
       if (this.#closed !== undefined) reservations.release(this.#clock.monotonic());
@@ -220,7 +229,7 @@ export class Budget {
       const headers = readRateHeaders(answer.headers, this.#clock.now());
       reservations.free(block, receivedAt + IN_USE_MS);
       const event = this.#key.judge(name, answer.status, { route, sentAt, receivedAt, headers });
-      if (event !== undefined) this.#options.onEvent(event);
+      if (event !== undefined) this.#onEvent(event);
       // A stopped group reads no page that could carry the lesson. If this fails, the next chance stores it.
       if (answer.status === 429) this.flush().catch(() => {});
       return answer;

@@ -4,34 +4,25 @@ import { GUARD_MS, SlotLog, WINDOW_MS } from './slot-log.ts';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 86_400_000;
-
 /** How long after a request of high priority more are expected (ms): events come in bursts. */
 const HIGH_MEMORY_MS = 1_200_000;
-
 /** Fewest slots of a group that spreads them over the window while requests of high priority come. */
 const SPREAD_FROM = 12;
-
 /** Accepted answers in a row until more than four requests may be under way, and until uneven spacing is allowed. */
 export const TRUST_AFTER = { concurrency: 10, bursts: 60 } as const;
-
 /** Least spacing, as a part of an even one: beside other users, and beyond the requests that need no spacing. */
 const SPACING = { besideOthers: 0.9, beyondUnspaced: 0.25 } as const;
-
 /**
- * Requests under way that need no spacing, since those under way are refused when a limit is met: `least`, or if more,
- * a part of the slots and a part of the slots in use above `usedAbove`.
+ * Requests under way that need no spacing: `least`, or if more, the lesser of a part of the slots and a part of the
+ * slots in use above `usedAbove`. Requests under way when a limit is met are refused.
  */
 export const UNSPACED = { least: 4, partOfSlots: 1 / 12, usedAbove: 34, partOfUsed: 1 / 2 } as const;
-
 /** Other users never push us below one request each 12 s, or below a quarter of a smaller limit. */
 const MINIMUM = { slots: WINDOW_MS / 12_000, part: 1 / 4 } as const;
-
 /** Others' use of a paced group up to this part of its limit is taken for its limiter's rounding. */
 const ROUNDING_PART = 1 / 30;
-
 /** Shortest stop after a 429 (ms): a bucket that is just not empty refuses the next two requests at once. */
 const REST_MS = 5_000;
-
 /** Part of a paced window that the first 429 leaves free, and the factor by which each further 429 widens it. */
 const FREE_PART = 1 / 30;
 const FREE_GROWS = 1.25;
@@ -227,10 +218,8 @@ export class GroupBudget {
 
 /** How long others' use counts after it was seen (ms): a window and the time that an answer may take. */
 const SEEN_MS = 65_000;
-
 /** `Remaining` counts nothing if it stays the same for this long in this many answers. It is then ignored. */
 const STUCK = { ms: 2 * WINDOW_MS, answers: 5, ignoredMs: 3_600_000 } as const;
-
 /** Least change of our own use meanwhile, if the value is not 0. */
 const OWN_CHANGE = 3;
 

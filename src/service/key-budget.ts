@@ -4,7 +4,6 @@ import { WINDOW_MS } from './slot-log.ts';
 
 /** How often the limits of routes are stored again (ms): the next process believes them for an hour. */
 const RETOLD_MS = 1_800_000;
-
 /** Two groups that are refused within an hour are taken to have a common limit, for a day. */
 const COMMON_LIMIT = { withinMs: 3_600_000, lastsMs: 86_400_000 } as const;
 

@@ -6,17 +6,13 @@ export type RateHeaders = ReturnType<typeof readRateHeaders>;
 
 /** Longest pause after a 429, ms. */
 export const LONGEST_PAUSE_MS = 900_000;
-
 /** Shortest pause after a 429, and the pause if it names none, ms (docs/design/rate-limit.md, "After a 429"). */
 const SHORTEST_PAUSE_MS = 1_000;
 const DEFAULT_PAUSE_MS = 60_000;
-
 /** How long a route's limit counts after it was last seen, ms. */
 const LIMIT_MEMORY_MS = 3_600_000;
-
 /** Accepted answers in a row until a higher limit is believed. */
 const BELIEVED_AFTER = 10;
-
 /** A `Reset` further away than this (ms) was misread: it is not the end of a window. */
 const FARTHEST_RESET_MS = 900_000;
 

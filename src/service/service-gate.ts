@@ -19,16 +19,6 @@ export type GateNews =
   | { readonly state: 'closed'; readonly reason: string }
   | { readonly state: 'open'; readonly afterMs: number };
 
-/** A request that may go out. */
-export interface Passage {
-  /** Call it when the slot is there: false if the gate has closed meanwhile. */
-  readonly mayGo: () => boolean;
-  /** Call it with the outcome; undefined: a good answer. */
-  readonly ended: (error: ClassifiedError | undefined) => void;
-  /** Call it last, whether the request went out or not. */
-  readonly left: () => void;
-}
-
 interface Closed {
   readonly since: number;
   reason: string;
@@ -63,7 +53,7 @@ export class ServiceGate {
    * @param mayProbe false: the request must not be risked
    * @throws ServiceDown if the probe failed; the signal's reason
    */
-  async enter(route: string, mayProbe: boolean, signal: AbortSignal): Promise<Passage> {
+  async enter(route: string, mayProbe: boolean, signal: AbortSignal) {
     for (;;) {
       signal.throwIfAborted();
       const closed = this.#closed;
@@ -86,18 +76,19 @@ export class ServiceGate {
   }
 
   /** @param probeOf the closure that a probe tries to end */
-  #passage(route: string, probeOf?: Closed): Passage {
+  #passage(route: string, probeOf?: Closed) {
     return {
-      mayGo: () => this.#closed === probeOf || this.#closed === undefined,
-      ended: (error) => {
+      /** Call it when the slot is there: false if the gate has closed meanwhile. */
+      mayGo: (): boolean => this.#closed === probeOf || this.#closed === undefined,
+      /** Call it with the outcome; undefined: a good answer. */
+      ended: (error: ClassifiedError | undefined): void => {
         if (error === undefined || isAnswer(error)) this.#answered();
         else if (this.#closed === undefined) this.#unanswered(route, error);
         else if (this.#closed === probeOf) this.#probeFailed(probeOf, error);
       },
-      left: () => {
-        if (probeOf === undefined || !probeOf.probing) return;
-        // The probe was not sent, or given up: another request tries.
-        nextTurn(probeOf);
+      /** Call it last, whether the request went out or not: after a probe without an outcome another request tries. */
+      left: (): void => {
+        if (probeOf?.probing === true) nextTurn(probeOf);
       },
     };
   }

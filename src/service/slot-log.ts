@@ -1,21 +1,16 @@
 /** The service's window (specification 8.2), ms. */
 export const WINDOW_MS = 60_000;
-
 /**
  * Margin (ms) for clocks of different speed and for servers that round times. Latency needs none: a slot counts from
  * the *answer*, which came after the server had counted the request.
  */
 export const GUARD_MS = 250;
-
 /** From an answer until its slot is free again, ms. */
 export const IN_USE_MS = WINDOW_MS + GUARD_MS;
-
 /** The slot of a request without an answer stays in use this much longer (ms): the request may still arrive. */
 export const UNANSWERED_MS = 30_000;
-
 /** Moments are kept for a second window (ms): an answer that took long can then still be judged. */
 const MEMORY_MS = 2 * WINDOW_MS;
-
 /** Forgotten moments after which the array is cut: forgetting costs amortised O(1). */
 const COMPACT_AT = 1_024;
 

@@ -29,22 +29,13 @@ export const TRANSPORT_LIMITS = {
 };
 export type TransportLimits = typeof TRANSPORT_LIMITS;
 
-export interface TransportOptions {
-  /** MIRROR_API_URL without trailing slash and without `/v1`; it may have a path. */
-  readonly baseUrl: string;
-  readonly clock: Clock;
-  readonly userAgent: string;
-  readonly limits?: Partial<TransportLimits>;
-  readonly proxy?: ProxySettings;
-}
-
 /** One request on the wire. */
 export interface HttpRequest {
   readonly method: 'GET' | 'POST' | 'DELETE';
   /** With query, from `/v1`. */
   readonly path: string;
   readonly key: string;
-  /** JSON text; undefined: no body. */
+  /** JSON text. */
   readonly body?: string;
   /** Added to those of every request; names in lower case. */
   readonly headers?: Readonly<Record<string, string>>;
@@ -60,48 +51,53 @@ export interface HttpRequest {
   readonly mayWrite?: () => boolean;
 }
 
-/** Connections to the service, for all keys. It sends each request once: no retries, no redirects. */
-export interface Transport {
-  /**
-   * @param path with query, from `/v1`
-   * @param asked decides the largest body
-   * @throws as `send`
-   */
-  get(path: string, key: string, signal: AbortSignal, asked: 'page' | 'item'): Promise<HttpAnswer>;
-  /**
-   * @throws TransportError if no headers came (see its `sent`); the signal's reason, in a NotSent if nothing was written
-   *   and `once` is false
-   */
-  send(request: HttpRequest): Promise<HttpAnswer>;
-  /** Ends all connections at once. */
-  close(): Promise<void>;
-}
+export type Transport = ReturnType<typeof createTransport>;
 
 /** Intermediate caches must ask the service: an answer counts as the service's present state. */
 const FRESH = { 'cache-control': 'no-cache' };
-
 /** Largest body of an answer that is no 2xx: it only has a message. */
 const MAX_ERROR_BODY_BYTES = 64 * 1024;
 
-export function createTransport(options: TransportOptions): Transport {
+/** Connections to the service, for all keys. It sends each request once: no retries, no redirects. */
+export function createTransport(options: {
+  /** MIRROR_API_URL without trailing slash and without `/v1`; it may have a path. */
+  readonly baseUrl: string;
+  readonly clock: Clock;
+  readonly userAgent: string;
+  readonly limits?: Partial<TransportLimits>;
+  readonly proxy?: ProxySettings;
+}) {
   const limits = { ...TRANSPORT_LIMITS, ...options.limits };
   const base = new URL(options.baseUrl);
   const prefix = base.pathname.replace(/\/+$/, '');
   const kept = createDispatcher(limits, options.proxy);
 
-  const exchange = async (
-    dispatcher: Dispatcher,
-    { method, path, key, body, headers, once, maxBytes }: HttpRequest,
-    signal: AbortSignal,
-  ): Promise<HttpAnswer> => {
-    // Undici itself notices an abort only when it is connected.
-    const response = await orAborted(
-      dispatcher.request({
+  /**
+   * @throws TransportError if no headers came (see its `sent`); the signal's reason, in a NotSent if nothing was written
+   *   and `once` is false
+   */
+  const send = async ({ signal: abort, once, ...request }: HttpRequest): Promise<HttpAnswer> => {
+    const { method, path, body, key } = request;
+    // The sender of a `once` request knows what was written.
+    const aborted = (written: boolean): unknown =>
+      once || written ? abort.reason : new NotSent(abort.reason);
+    if (abort.aborted) throw aborted(false);
+    const deadline = new AbortController();
+    const over = new AbortController();
+    options.clock.sleep(limits.totalMs, over.signal).then(
+      () => deadline.abort(new TransportError(`no complete answer within ${limits.totalMs / 1000} s`)),
+      () => {},
+    );
+    const own = once ? createDispatcher(limits, options.proxy) : undefined;
+    const watch = watchWriting(own ?? kept, request.mayWrite);
+    const signal = AbortSignal.any([abort, deadline.signal]);
+    try {
+      const sending = watch.dispatcher.request({
         origin: base.origin,
         path: prefix + path,
         method,
         headers: {
-          ...headers,
+          ...request.headers,
           ...(body === undefined ? {} : { 'content-type': 'application/json' }),
           authorization: `Bearer ${key}`,
           accept: 'application/json',
@@ -112,35 +108,17 @@ export function createTransport(options: TransportOptions): Transport {
         // Sends "Connection: close".
         ...(once ? { reset: true } : {}),
         signal,
-      }),
-      signal,
-    );
-    const receivedAt = options.clock.monotonic();
-    const { statusCode: status, headers: received } = response;
-    const most = status >= 200 && status < 300 ? maxBytes : MAX_ERROR_BODY_BYTES;
-    const whenAborted = once ? 'keep-status' : 'throw';
-    const read = await readAnswerBody(response.body, received, most, signal, whenAborted);
-    return { status, headers: received, receivedAt, ...read };
-  };
-
-  const send = async (request: HttpRequest): Promise<HttpAnswer> => {
-    const { signal, once, mayWrite } = request;
-    // The sender of a `once` request knows what was written.
-    const aborted = (written: boolean): unknown =>
-      once || written ? signal.reason : new NotSent(signal.reason);
-    if (signal.aborted) throw aborted(false);
-    const deadline = new AbortController();
-    const over = new AbortController();
-    options.clock.sleep(limits.totalMs, over.signal).then(
-      () => deadline.abort(new TransportError(`no complete answer within ${limits.totalMs / 1000} s`)),
-      () => {},
-    );
-    const own = once ? createDispatcher(limits, options.proxy) : undefined;
-    const watch = watchWriting(own ?? kept, mayWrite);
-    try {
-      return await exchange(watch.dispatcher, request, AbortSignal.any([signal, deadline.signal]));
+      });
+      // Undici itself notices an abort only when it is connected.
+      const response = await orAborted(sending, signal);
+      const receivedAt = options.clock.monotonic();
+      const { statusCode: status, headers } = response;
+      const maxBytes = status >= 200 && status < 300 ? request.maxBytes : MAX_ERROR_BODY_BYTES;
+      const whenAborted = once ? 'keep-status' : 'throw';
+      const read = await readAnswerBody(response.body, headers, maxBytes, signal, whenAborted);
+      return { status, headers, receivedAt, ...read };
     } catch (error) {
-      throw signal.aborted ? aborted(watch.written()) : networkProblem(error, base.host, watch.written());
+      throw abort.aborted ? aborted(watch.written()) : networkProblem(error, base.host, watch.written());
     } finally {
       over.abort();
       // The answer must not wait for the end of its connection.
@@ -149,12 +127,14 @@ export function createTransport(options: TransportOptions): Transport {
   };
 
   return {
-    get: (path, key, signal, asked) => {
-      const maxBytes = asked === 'item' ? limits.maxItemBytes : limits.maxBodyBytes;
+    /** @param path with query, from `/v1` @param size decides the largest body @throws as `send` */
+    get: (path: string, key: string, signal: AbortSignal, size: 'page' | 'item'): Promise<HttpAnswer> => {
+      const maxBytes = size === 'item' ? limits.maxItemBytes : limits.maxBodyBytes;
       return send({ method: 'GET', path, key, headers: FRESH, signal, once: false, maxBytes });
     },
     send,
-    close: () => kept.destroy(),
+    /** Ends all connections at once. */
+    close: (): Promise<void> => kept.destroy(),
   };
 }
 
