@@ -19,7 +19,7 @@ import { type ObjectAnswer, readObject, readPage, refuseFalseEnd, servedBy } fro
 import { type OnceRequest, type RawAnswer, sendOnce } from './once.ts';
 import { PRIORITY } from './rate-groups.ts';
 import { type AnswerHeaders, readRateHeaders } from './rate-headers.ts';
-import { ownWords, quote, refusal, refuseOtherSuccess } from './refusal.ts';
+import { quote, refusal } from './refusal.ts';
 import { isAnswer, PING_ROUTE } from './service-gate.ts';
 import type { HttpAnswer, Transport } from './transport.ts';
 
@@ -123,41 +123,40 @@ export function createApi(options: ApiOptions): Api {
     return name === undefined || privacy === undefined ? source : privacy.item(name, source);
   };
 
-  const judge = <T>(
-    what: string,
-    answer: HttpAnswer,
-    read: (text: string, headers: AnswerHeaders) => T,
-  ): Outcome<T> => {
-    const { status, headers, text, bodyError } = answer;
-    const refused = refusal(what, answer, scrub, clock.now(), privacy);
-    if (refused !== undefined)
-      return { error: refused, retryAfterMs: readRateHeaders(headers, clock.now()).retryAfterMs };
-    try {
-      if (bodyError !== undefined) throw bodyError;
-      refuseOtherSuccess(status);
-      return { value: read(text, headers) };
-    } catch (error) {
-      const Kind = [TransportError, MalformedAnswer, AnswerTooLarge].find((kind) => error instanceof kind);
-      if (Kind === undefined) throw error;
-      const words = quote(ownWords(messageOf(error), privacy), scrub);
-      return { error: new Kind(`${what} was answered ${status}, but ${words}`) };
-    }
-  };
-
   const request = <T>(
     asked: ObjectRequest & Partial<PageRequest>,
     path: string,
     read: (text: string, headers: AnswerHeaders) => T,
   ): Promise<T> => {
+    const what = `GET ${asked.path}`;
     const size = asked.limit === 1 || asked.large === true ? 'item' : 'page';
     const send = async (signal: AbortSignal, begun: () => void): Promise<HttpAnswer> => {
       if (asked.mayStart?.() === false) throw new NotSent(new Withheld('not sent: it may not go out now'));
       begun();
       return await transport.get(path, key, signal, size);
     };
+    const outcomeOf = (answer: HttpAnswer): Outcome<T> => {
+      const { status, headers, text, bodyError } = answer;
+      const error = refusal(what, answer, scrub, clock.now(), privacy);
+      if (error !== undefined)
+        return { error, retryAfterMs: readRateHeaders(headers, clock.now()).retryAfterMs };
+      try {
+        if (bodyError !== undefined) throw bodyError;
+        // A 206 is a part, a 203 was changed on the way, a 202 is not ready.
+        if (status !== 200) throw new MalformedAnswer('only a 200 proves what the service has');
+        return { value: read(text, headers) };
+      } catch (error) {
+        const Kind = [TransportError, MalformedAnswer, AnswerTooLarge].find((kind) => error instanceof kind);
+        if (Kind === undefined) throw error;
+        const message = messageOf(error);
+        // Quotes of the service may have values of private fields.
+        const own = privacy?.isOn === true ? message.replace(/(?:: | is "|"[^"]*" is ).*$/s, '') : message;
+        return { error: new Kind(`${what} was answered ${status}, but ${quote(own, scrub)}`) };
+      }
+    };
     const attempted = async (): Promise<Outcome<T>> => {
       const outcome = await attempt(options, 'GET', asked, send, (answer) => {
-        const outcome = judge(`GET ${asked.path}`, answer, read);
+        const outcome = outcomeOf(answer);
         return { outcome, error: 'error' in outcome ? outcome.error : undefined };
       }).catch((error: unknown) => {
         if (!(error instanceof TransportError)) throw error;

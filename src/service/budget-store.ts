@@ -16,7 +16,31 @@ export function createBudgetStore(db: Db, fence: Fence): BudgetStore {
   const record = recordFreed(userId);
   return {
     largestBlock: Infinity,
-    load: (keyHash) => loadBudget(db, userId, keyHash),
+    // One snapshot of all three tables.
+    load: (keyHash) =>
+      db.snapshot(async (trx) => {
+        const pings = await firstPings(trx, keyHash);
+        const now = await accountTime(trx, userId);
+        const blocks = await trx.state
+          .selectFrom('slot_block')
+          .select(['rate_group', 'block_id', 'size', 'valid_until', 'freed'])
+          .where('_user_id', '=', userId)
+          .where('key_hash', '=', keyHash)
+          .where('valid_until', '>=', new Date(now.getTime() - BLOCK_MEMORY_MS))
+          .execute();
+        const learnt = await trx.state
+          .selectFrom('rate_group')
+          .select(['rate_group', 'learnt'])
+          .where('_user_id', '=', userId)
+          .where('key_hash', '=', keyHash)
+          .execute();
+        return {
+          now: now.getTime(),
+          known: (await ownerOfKey(trx, keyHash)) !== undefined,
+          blocks: [...blocks.map(loadedBlock), ...pings.blocks],
+          learnt: learnt.map(loadedLearnt),
+        };
+      }),
     reserve: (keyHash, { group, blockId, size, validForMs }, freed) =>
       fenced(db, fence, async (trx, now) => {
         // Slots that Postgres forgets in a crash would be used again.
@@ -94,33 +118,6 @@ export function recordFreed(userId: string): RecordFreed {
         .execute();
     }
   };
-}
-
-async function loadBudget(db: Db, userId: string, keyHash: string): Promise<LoadedBudget> {
-  // One snapshot of all three tables.
-  return db.snapshot(async (trx) => {
-    const pings = await firstPings(trx, keyHash);
-    const now = await accountTime(trx, userId);
-    const blocks = await trx.state
-      .selectFrom('slot_block')
-      .select(['rate_group', 'block_id', 'size', 'valid_until', 'freed'])
-      .where('_user_id', '=', userId)
-      .where('key_hash', '=', keyHash)
-      .where('valid_until', '>=', new Date(now.getTime() - BLOCK_MEMORY_MS))
-      .execute();
-    const learnt = await trx.state
-      .selectFrom('rate_group')
-      .select(['rate_group', 'learnt'])
-      .where('_user_id', '=', userId)
-      .where('key_hash', '=', keyHash)
-      .execute();
-    return {
-      now: now.getTime(),
-      known: (await ownerOfKey(trx, keyHash)) !== undefined,
-      blocks: [...blocks.map(loadedBlock), ...pings.blocks],
-      learnt: learnt.map(loadedLearnt),
-    };
-  });
 }
 
 export function loadedBlock(

@@ -36,9 +36,8 @@ const STRICT_FROM = 1 / 4;
 export class Pace {
   until = -Infinity;
   lastsMs = 0;
-  /** Requests a window that were allowed when the 429 came; Infinity if something explained it. */
+  /** Requests a window that were allowed when the 429 came (Infinity: something explained it), less those left free. */
   from = Infinity;
-  /** How many fewer are tried. */
   free = 0;
 
   isOn(now: number): boolean {
@@ -71,7 +70,7 @@ export class Pace {
   }
 }
 
-/** What the rate limit needs of a request's answer. Moments are monotonic ms. */
+/** An answer, as far as the rate limit needs it. Moments are monotonic ms. */
 export interface RateAnswer {
   readonly route: string;
   readonly sentAt: number;
@@ -160,7 +159,7 @@ export class GroupBudget {
     return this.log.inFlight > 0 ? Infinity : Math.max(spread, this.log.endedAt + WINDOW_MS / size);
   }
 
-  /** Least time between two sendings, ms. */
+  /** Least time (ms) between two sendings. */
   #spacing(now: number, size: number, accepted: number, used: number): number {
     const even = WINDOW_MS / size;
     if (this.pace.isOn(now)) return even;

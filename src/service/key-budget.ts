@@ -168,11 +168,9 @@ export class KeyBudget {
         limit: group.limit(now),
         /** Requests in 60 s that this budget allows itself, after share, other users and 429s. */
         size: Math.min(group.size(now), this.pace.isOn(now) ? this.pace.limit : Infinity),
-        /** Why `size` is less than our share of the specification's limit, one clause; undefined: it is not. */
+        /** Why `size` is less than our share of the specification's limit, one clause, and for how long, if known. */
         why,
-        /** Milliseconds until that is over, if known. */
         forMs: until === undefined ? undefined : until - now,
-        /** Slots in use now. */
         used: group.log.used(now),
         waiting: waiting(group.name),
         /** Requests of other users of the key in the last window. */

@@ -1,6 +1,6 @@
 import { type AnswerHeaders, pauseAfter, readRateHeaders } from './rate-headers.ts';
 import { type ClassifiedError } from '@research-mirror/runtime/errors';
-import { KeyRefused, MalformedAnswer, RateLimited, RequestRefused, ServiceError } from '../model/errors.ts';
+import { KeyRefused, RateLimited, RequestRefused, ServiceError } from '../model/errors.ts';
 import type { HttpAnswer } from './transport.ts';
 import type { Privacy } from '../model/privacy.ts';
 
@@ -28,14 +28,6 @@ export function refusal(
   if (status === 401 || status === 403) return new KeyRefused(message, status);
   const redirect = ` (a redirect to ${redirectHost(headers)}; none is followed with a key: does MIRROR_API_URL name the service itself?)`;
   return new RequestRefused(`${message}${status >= 300 && status < 400 ? redirect : ''}`, status);
-}
-
-/**
- * Refuses a 2xx that is no 200: a 206 is a part, a 203 was changed on the way, a 202 is not ready.
- * @throws MalformedAnswer, whose message follows "… was answered 206, but "
- */
-export function refuseOtherSuccess(status: number): void {
-  if (status !== 200) throw new MalformedAnswer('only a 200 proves what the service has');
 }
 
 /** The target of a redirect, without path and query, which may hold secrets. */
@@ -75,11 +67,6 @@ function isEmpty(value: unknown): boolean {
   if (typeof value === 'string') return value.trim() === '';
   if (typeof value !== 'object' || value === null) return !(value ?? false);
   return Object.keys(value).length === 0;
-}
-
-/** A message of ours, without its quotes of the service if privacy is on. */
-export function ownWords(message: string, privacy: Pick<Privacy, 'isOn'> | undefined): string {
-  return privacy?.isOn === true ? message.replace(/(?:: | is "|"[^"]*" is ).*$/s, '') : message;
 }
 
 /** Fields in which services explain errors, the clearest first. */

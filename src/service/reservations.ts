@@ -1,6 +1,6 @@
 import { BLOCK_MEMORY_MS } from '../postgres/clock-step.ts';
 
-/** A reservation may be used for this long, ms. */
+/** How long a reservation may be used, ms. */
 export const BLOCK_VALID_MS = 10_000;
 
 /** A block of slots that is reserved in the store. */
@@ -9,7 +9,6 @@ interface Block {
   readonly size: number;
   /** Usable until this monotonic moment. */
   readonly validUntil: number;
-  /** Slots that requests took. */
   used: number;
   /** Known moments at which slots come free again, at most `size`. */
   readonly freed: number[];
@@ -58,7 +57,6 @@ export class Reservations {
     return block;
   }
 
-  /** The slot of an ended request comes free at `moment`. */
   free(block: Block, moment: number): void {
     block.freed.push(moment);
     this.#unsaved.add(block);
@@ -70,7 +68,6 @@ export class Reservations {
     else this.free(block, now);
   }
 
-  /** Gives back the unused slots of the block in use. */
   release(now: number): void {
     const block = this.#current;
     if (block === undefined) return;

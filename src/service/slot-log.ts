@@ -19,9 +19,7 @@ const COMPACT_AT = 1_024;
  * sending until the answer + window + guard (docs/design/rate-limit.md, "Slots"). Moments are monotonic ms.
  */
 export class SlotLog {
-  /** Requests under way. */
   inFlight = 0;
-  /** Requests ever sent. */
   sent = 0;
   /** When the last request ended, with or without an answer. */
   endedAt = -Infinity;
@@ -41,17 +39,13 @@ export class SlotLog {
     this.sent -= 1;
   }
 
-  /** @param at when the response's headers arrived */
-  answered(at: number): void {
-    this.#end(at, at);
-  }
-
   /** No answer came until `at`. */
   unanswered(at: number): void {
-    this.#end(at, at + UNANSWERED_MS);
+    this.answered(at, at + UNANSWERED_MS);
   }
 
-  #end(at: number, countedAt: number): void {
+  /** @param at when the response's headers arrived @param countedAt when the server counted it, at the latest */
+  answered(at: number, countedAt: number = at): void {
     this.inFlight -= 1;
     this.endedAt = at;
     this.inherit(countedAt);
@@ -62,7 +56,6 @@ export class SlotLog {
     this.#counted.splice(this.#firstAfter(at), 0, at);
   }
 
-  /** Slots in use. */
   used(now: number): number {
     return this.inFlight + this.#inUse(now);
   }

@@ -58,7 +58,6 @@ export interface FreedSlots {
   readonly learnt: readonly LearntRow[];
 }
 
-/** A row of rate_group. */
 export interface LearntRow {
   readonly group: StoredGroup;
   readonly learnt: LearntRate;
@@ -82,9 +81,8 @@ export interface LearntRate {
   readonly remainingIgnoredUntil?: number;
 }
 
-/** A key's rows, as read. */
+/** A key's rows, as read at the store's time `now`. */
 export interface LoadedBudget {
-  /** The store's clock at the read. */
   readonly now: number;
   /**
    * Whether a request was ever sent with this key. A known key without other rows waits out one window after its first
@@ -101,18 +99,16 @@ export interface LoadedBudget {
  * only ever keep a slot in use longer. The next exchange corrects a jump of either wall clock.
  */
 export class StoreTime {
-  /** Store time − monotonic time. */
+  /** Store time − monotonic time: at most the true one for reading stored moments, at least for writing them. */
   #offset: number;
 
   /** @param storeNow the store's time in an answer that arrived before the monotonic moment `now` */
   constructor(storeNow: number, now: number) {
-    // For reading: at most the true one, so that stored moments seem later than they are.
     this.#offset = storeNow - now;
   }
 
   /** @param storeNow the store's time in the answer to a call that began at the monotonic moment `calledAt` */
   learn(storeNow: number, calledAt: number): void {
-    // For writing: at least the true one.
     this.#offset = storeNow - calledAt;
   }
 
