@@ -13,10 +13,16 @@ import { fieldSource } from '../model/json-text.ts';
 import { readKey } from '../model/key.ts';
 import type { KnownPages } from '../model/known-pages.ts';
 import { isCopy, type Page } from '../model/page.ts';
-import { type ApiContext, attempt, type ServiceRequest } from './attempt.ts';
+import {
+  type ApiContext,
+  attempt,
+  type OnceRequest,
+  type RawAnswer,
+  sendOnce,
+  type ServiceRequest,
+} from './attempt.ts';
 import { NotSent } from './budget.ts';
 import { type ObjectAnswer, readObject, readPage, refuseFalseEnd, servedBy } from './envelope.ts';
-import { type OnceRequest, type RawAnswer, sendOnce } from './once.ts';
 import { PRIORITY } from './rate-groups.ts';
 import { type AnswerHeaders, readRateHeaders } from './rate-headers.ts';
 import { quote, refusal } from './refusal.ts';
@@ -71,8 +77,7 @@ export async function withRetries<T>(
   }
 }
 
-export type { Exchange } from './attempt.ts';
-export type { OnceRequest, RawAnswer } from './once.ts';
+export type { Exchange, OnceRequest, RawAnswer } from './attempt.ts';
 
 /** The service, for one API key. Every attempt of every request takes a slot of the budget. */
 export interface Api {

@@ -100,7 +100,7 @@ export class KeyBudget {
     const cause = group.refused(answer);
     this.accepted = 0;
     this.changed.add(group.name).add('all');
-    if (this.pace.isOn(now)) this.#pauseAll(group);
+    if (this.pace.isOn(now)) this.pausedUntil = Math.max(this.pausedUntil, group.pausedUntil);
     if (cause === 'earlier' || answer.sentAt <= this.#learntAt) return undefined;
     const together = cause === undefined && this.#learnTogether(group, used, now);
     if (!together) group.pace.learn(cause === undefined ? group.grantedShare(now) : undefined, now);
@@ -123,22 +123,16 @@ export class KeyBudget {
   #learnTogether(group: GroupBudget, used: number, now: number): boolean {
     const before = this.#refusal;
     this.#refusal = { group, at: now, used };
-    const another =
-      before !== undefined && before.group !== group && before.at + COMMON_LIMIT.withinMs > now
-        ? before
-        : undefined;
+    const isRecent = before !== undefined && before.at + COMMON_LIMIT.withinMs > now;
+    const another = isRecent && before.group !== group ? before : undefined;
     if (another === undefined && !this.pace.isOn(now)) return false;
     // Our share of the slots in use at the first refusal, and not less than each of them may use alone.
     const inUse = another === undefined ? this.pace.from : Math.floor(this.#share * another.used);
     const from = Math.max(inUse, ...[group, another?.group ?? group].map((each) => each.grantedShare(now)));
     this.pace.learn(from, now, COMMON_LIMIT.lastsMs);
     this.#learntAt = now;
-    this.#pauseAll(group);
-    return true;
-  }
-
-  #pauseAll(group: GroupBudget): void {
     this.pausedUntil = Math.max(this.pausedUntil, group.pausedUntil);
+    return true;
   }
 
   /** After a paced hour the careful start begins again. */

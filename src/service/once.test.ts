@@ -8,7 +8,7 @@ import { PRIORITY } from './rate-groups.ts';
 import { KeyRefused, LeaseLost, RateLimited, ServiceError, TransportError } from '../model/errors.ts';
 import { systemClock } from '@research-mirror/runtime/clock';
 import type { Exchange } from './attempt.ts';
-import { sendOnce, type OnceRequest } from './once.ts';
+import { sendOnce, type OnceRequest } from './attempt.ts';
 
 const { serve: listening, transport: transportTo } = transports();
 const SEQUENCE: OnceRequest = {

@@ -1,13 +1,14 @@
 import PQueue from 'p-queue';
 import type { Clock } from '@research-mirror/runtime/clock';
-import { HIGH_PRIORITY, type Priority } from './rate-groups.ts';
+import { HIGH_PRIORITY, PRIORITY, type Priority } from './rate-groups.ts';
+
+const HIGH_PRIORITIES = Object.values(PRIORITY).filter((each) => each >= HIGH_PRIORITY);
 
 /** Tasks of one endpoint group that wait for a slot, and the one timer that wakes them. The queue stays paused. */
 export class SlotQueue {
   // Neither concurrency nor interval is set: the budget decides when a task starts.
   readonly #queue = new PQueue({ autoStart: false });
   readonly #clock: Clock;
-  #waitingHigh = 0;
   #failure: { readonly error: unknown } | undefined;
   #wake: { readonly at: number; readonly controller: AbortController } | undefined;
 
@@ -21,7 +22,7 @@ export class SlotQueue {
 
   /** Whether a task of high priority waits: it is then the next one. */
   get highWaits(): boolean {
-    return this.#waitingHigh > 0;
+    return HIGH_PRIORITIES.some((priority) => this.#queue.sizeBy({ priority }) > 0);
   }
 
   /**
@@ -29,29 +30,19 @@ export class SlotQueue {
    * reason while the task waits; a started task is always awaited.
    */
   async add<T>(task: () => Promise<T>, priority: Priority, signal: AbortSignal): Promise<T> {
-    const high = priority >= HIGH_PRIORITY ? 1 : 0;
-    let waiting = true;
-    const leave = (): void => {
-      if (waiting) this.#waitingHigh -= high;
-      waiting = false;
-    };
     let started: Promise<T> | undefined;
     const run = (): Promise<T> => {
       this.#queue.pause();
-      leave();
       if (this.#failure !== undefined) throw this.#failure.error;
       started = task();
       return started;
     };
-    this.#waitingHigh += high;
     try {
       return await this.#queue.add(run, { priority, signal });
     } catch (error) {
       // An abort makes the queue drop a task even while it runs: the caller must not go on before it ends.
       if (started !== undefined) return await started;
       throw error;
-    } finally {
-      leave();
     }
   }
 

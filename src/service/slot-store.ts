@@ -126,20 +126,17 @@ export function learntRate(key: KeyBudget, name: StoredGroup, now: number, time:
   const { pace, pausedUntil } = name === 'all' ? key : key.groups[name];
   const { lastsMs, from, free } = pace;
   const rate = from === Infinity ? {} : { from, free };
-  return {
+  const learnt = {
     ...(pace.isRemembered(now) ? { pace: { until: time.toStore(pace.until), lastsMs, ...rate } } : {}),
     ...(pausedUntil > now ? { pausedUntil: time.toStore(pausedUntil) } : {}),
-    ...(name === 'all'
-      ? { contacted: key.accepted >= TRUST_AFTER.bursts }
-      : limitsOf(key.groups[name], now, time)),
   };
-}
-
-function limitsOf({ limits, others }: GroupBudget, now: number, time: StoreTime): LearntRate {
+  if (name === 'all') return { ...learnt, contacted: key.accepted >= TRUST_AFTER.bursts };
+  const { limits, others } = key.groups[name];
   const routes = limits
     .entries(now)
     .map(({ route, limit, seenAt }) => [route, { limit, seenAt: time.toStore(seenAt) }] as const);
   return {
+    ...learnt,
     believed: limits.believed(now),
     limits: Object.fromEntries(routes),
     ...(others.ignoredUntil > now ? { remainingIgnoredUntil: time.toStore(others.ignoredUntil) } : {}),
@@ -178,7 +175,8 @@ export function inherit(key: KeyBudget, loaded: LoadedBudget, now: number, time:
     }
     if (name === 'all' && rate.contacted === true) key.accepted = TRUST_AFTER.bursts;
     if (group === undefined) continue;
-    const routes = Object.entries(rate.limits ?? {}).filter(([, { limit }]) => isLimit(limit));
+    const named = Object.entries(rate.limits ?? {});
+    const routes = named.filter(([, { limit }]) => Number.isInteger(limit) && limit > 0);
     for (const [route, { limit, seenAt }] of routes) group.limits.inherit(route, limit, until(seenAt, 0));
     // Older programs stored limits that they believed, and nothing else.
     group.limits.believe(rate.believed ?? Math.min(...routes.map(([, { limit }]) => limit)));
@@ -191,8 +189,4 @@ export function storedSnapshot(loaded: LoadedBudget, share: number): BudgetSnaps
   const key = new KeyBudget(share);
   inherit(key, loaded, 0, new StoreTime(loaded.now, 0));
   return key.snapshot(0, () => 0);
-}
-
-function isLimit(limit: number): boolean {
-  return Number.isInteger(limit) && limit > 0;
 }

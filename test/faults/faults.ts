@@ -275,7 +275,7 @@ export const FAULTS: readonly Fault[] = [
   {
     invariant: 8,
     fault: 'an operation is sent before its claim is committed',
-    file: 'src/service/once.ts',
+    file: 'src/service/attempt.ts',
     find: 'claimed = (await asked.claim?.()) ?? true;',
     put: `void asked.claim?.();
         claimed = true;`,
