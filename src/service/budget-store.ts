@@ -54,10 +54,11 @@ export function createBudgetStore(db: Db, fence: Fence): BudgetStore {
           .where('rate_group', '=', group)
           .where('valid_until', '<', new Date(at - BLOCK_MEMORY_MS))
           .execute();
-        const id = { _user_id: userId, key_hash: keyHash, rate_group: group, block_id: blockId };
+        const row = { key_hash: keyHash, rate_group: group, block_id: blockId, size };
+        const valid_until = new Date(at + validForMs);
         await trx.state
           .insertInto('slot_block')
-          .values({ ...id, size, valid_until: new Date(at + validForMs) })
+          .values({ _user_id: userId, ...row, valid_until })
           .execute();
         await record(trx, freed);
         return { now: at };
@@ -102,8 +103,8 @@ export function recordFreed(userId: string): RecordFreed {
         .insertInto('rate_group')
         .values(
           learnt.map(({ group, learnt }) => {
-            const row = { _user_id: userId, key_hash: keyHash, rate_group: group };
-            return { ...row, learnt: JSON.stringify(learnt) };
+            const row = { key_hash: keyHash, rate_group: group, learnt: JSON.stringify(learnt) };
+            return { _user_id: userId, ...row };
           }),
         )
         .onConflict((conflict) =>

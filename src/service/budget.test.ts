@@ -76,7 +76,7 @@ describe('a free slot', () => {
 });
 
 describe('the first requests', () => {
-  it('of a key that nobody ever used go one at a time until one is answered', async () => {
+  it('of a key that was never used go one at a time until one is answered', async () => {
     const budget = await setup.budget();
     const all = Promise.all([setup.send(budget, 'a'), setup.send(budget, 'b', { group: 'sequence' })]);
     await setup.clock.runUntil(all);

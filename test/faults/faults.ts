@@ -289,7 +289,7 @@ export const FAULTS: readonly Fault[] = [
     find: "return { state: 'unknown', status, body: text, error, ",
     put: `if (status >= 500) return { state: 'queued', error, retryInMs: KEY_UNSURE_MS };
         return { state: 'unknown', status, body: text, error, `,
-    caughtIn: 'src/submissions/submission-outcome.test.ts',
+    caughtIn: 'src/submissions/send-submission.test.ts',
     test: 'leaves the outcome unknown',
   },
   {
