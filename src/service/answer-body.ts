@@ -20,12 +20,11 @@ type BodyError = MalformedAnswer | TransportError | AnswerTooLarge;
 const decompress = promisify(gunzip);
 
 /**
- * Reads a body as UTF-8 (RFC 8259; a byte order mark is dropped), up to `maxBytes` before and after decompression. It
- * stops and closes the connection at `maxBytes`, and reads nothing if `Content-Length` is greater.
- * @param signal ends the reading. A TransportError as its reason (the deadline) ends the body alone: the headers have
- *   come, and they count for the budget
+ * Reads a body as UTF-8 (RFC 8259; a byte order mark is dropped). It stops and closes the connection at `maxBytes`,
+ * before or after decompression, and reads nothing if `Content-Length` is greater.
+ * @param signal ends the reading. A TransportError as its reason (the deadline) ends the body alone: the headers count
  * @param whenAborted the effect of any other reason: `keep-status` ends the body alone, too
- * @throws only what aborted `signal`
+ * @throws only the signal's reason
  */
 export async function readAnswerBody(
   stream: Readable,

@@ -47,9 +47,8 @@ type Outcome<T> =
   | { readonly error: ClassifiedError; readonly retryAfterMs?: number | undefined };
 
 /**
- * Repeats `attempt` while its failure may pass by itself, with full jitter: it waits a uniform part of a time that
- * doubles, so the repetitions of many clients spread. After a 429 the budget makes the next attempt wait.
- * @throws the last failure's error; the signal's reason as soon as it is aborted
+ * Repeats `attempt` while its failure may pass by itself. It waits a random part of a time that doubles (full jitter);
+ * after a 429 the budget waits. @throws the last failure's error; the signal's reason as soon as it is aborted
  */
 export async function withRetries<T>(
   attempt: () => Promise<Outcome<T>>,
@@ -211,11 +210,7 @@ function pagePath({ path, cursor, limit }: PageRequest): string {
 /** Pings in a row that a cache may answer before that is an error. */
 const PING_ATTEMPTS = 3;
 
-/**
- * Pings for the key's owner until the service itself answers: a cached answer proves nothing.
- * @returns the owner's user_id, decimal digits
- * @throws MalformedAnswer; what requests throw
- */
+/** Pings until the service itself, no cache, names the key's owner. @returns its user_id, digits @throws as `object` */
 export async function askKeyOwner(
   api: Pick<Api, 'object'>,
   { signal, stop, mayStart }: Pick<ObjectRequest, 'signal' | 'stop' | 'mayStart'>,

@@ -8,10 +8,7 @@ import { quote, refusal } from './refusal.ts';
 import type { ServiceGate } from './service-gate.ts';
 import { type HttpAnswer, type HttpRequest, type Transport, TRANSPORT_LIMITS } from './transport.ts';
 
-/**
- * How long (ms) a stop waits for an answer on the wire: well within the 8 s of a stop; `awaited` while another process
- * waits to go on, so short that it is not noticed.
- */
+/** How long (ms) of its 8 s a stop waits for an answer on the wire; `awaited`: another process waits to go on. */
 const LINGER_MS = { alone: 5_000, awaited: 600 } as const;
 
 /**
@@ -179,9 +176,9 @@ export interface OnceRequest extends ServiceRequest, Pick<HttpRequest, 'method' 
   readonly claim?: () => Promise<boolean>;
 }
 
-/** An answer as it came, whatever its status. */
+/** An answer of any status. */
 export interface RawAnswer extends AnswerMeta {
-  /** The body as it came: not to be quoted unscrubbed. '' if it could not be read. */
+  /** The body: not to be quoted unscrubbed. '' if it could not be read. */
   readonly text: string;
   /** Why the body could not be read to its end: the status counts all the same. */
   readonly bodyError: string | undefined;

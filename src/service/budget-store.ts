@@ -55,10 +55,9 @@ export function createBudgetStore(db: Db, fence: Fence): BudgetStore {
           .where('valid_until', '<', new Date(at - BLOCK_MEMORY_MS))
           .execute();
         const row = { key_hash: keyHash, rate_group: group, block_id: blockId, size };
-        const valid_until = new Date(at + validForMs);
         await trx.state
           .insertInto('slot_block')
-          .values({ _user_id: userId, ...row, valid_until })
+          .values({ _user_id: userId, ...row, valid_until: new Date(at + validForMs) })
           .execute();
         await record(trx, freed);
         return { now: at };
@@ -139,7 +138,7 @@ export function loadedLearnt(
   return { group: row.rate_group, learnt: row.learnt } as LearntRow;
 }
 
-/** The clock by which the account's blocks are written: its node's, as in `fenced`. On Citus the coordinator's differs. */
+/** The clock by which the account's blocks are written, as in `fenced`: on Citus that of the account's node. */
 async function accountTime(trx: Db, userId: string): Promise<Date> {
   const { rows } = await trx.sql<{ now: Date }>`
     select clock_timestamp() as now from ${trx.stateTable('account')} where _user_id = ${userId}`;
@@ -151,9 +150,8 @@ async function accountTime(trx: Db, userId: string): Promise<Date> {
 
 /**
  * Reservations of a key whose owner is unknown: no account, so no fence (docs/design/rate-limit.md, "A key's first
- * request"). Each is a row, written under a table lock that no login without rights can take, so that each of several
- * programs with a new key sees the pings before its own. A ping counts for its whole reservation, whether answered,
- * sent or neither. What was learnt is not stored.
+ * request"). A table lock that no login without rights can take lets each program see the pings before its own. A ping
+ * counts for its whole reservation, even if it is answered or never sent. Nothing learnt is stored.
  */
 export function createFirstPingStore(db: Db): BudgetStore {
   return {

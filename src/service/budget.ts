@@ -43,7 +43,7 @@ export class Budget {
 
   /**
    * @param keyHash budgets never see the key
-   * @param share part of every limit that this program may use (MIRROR_BUDGET_SHARE): max(1, ⌊share × limit⌋) requests
+   * @param share part of every limit that this program may use (MIRROR_BUDGET_SHARE): max(1, ⌊share × limit⌋)
    * @param loaded the key's rows in the store
    */
   constructor({
@@ -96,10 +96,7 @@ export class Budget {
     return await turn;
   }
 
-  /**
-   * Takes the changes that the next page's transaction is to store; undefined if there are none. `putBack` gives them
-   * back if that transaction fails or its outcome is unknown.
-   */
+  /** Takes the changes for the next page's transaction, if any. If that fails or is unknown, `putBack` returns them. */
   takeFreed(): FreedSlots | undefined {
     const blocks = Object.values(this.#lanes).flatMap(({ name, reservations }) =>
       reservations.takeUnsaved().map(({ id, freed }) => {
@@ -141,10 +138,7 @@ export class Budget {
     return this.#key.snapshot(this.#clock.monotonic(), (group) => this.#lanes[group].queue.waiting);
   }
 
-  /**
-   * Ends all timers and rejects waiting tasks with `reason`. The next `flush` stores unused reservations as free. The
-   * caller aborts requests under way.
-   */
+  /** Rejects waiting tasks; the next `flush` stores unused slots as free. The caller aborts requests under way. */
   close(reason: Error): void {
     this.#closed ??= reason;
     for (const { queue, reservations } of Object.values(this.#lanes)) {

@@ -43,10 +43,7 @@ export function readPage(text: string, keyField: string, keyType: KeyType): Page
   return { items, hasMore: hasMore ?? true, nextCursor: undefined };
 }
 
-/**
- * Reads the object in the body of a 200.
- * @throws MalformedAnswer for anything but one JSON object, for an error inside, and if a name occurs twice
- */
+/** Reads the object in the body of a 200. @throws MalformedAnswer, also for an error inside and a repeated name */
 export function readObject(text: string): ObjectAnswer {
   const fields = parseObject(text);
   refuseRepeatedNames(text);
@@ -131,10 +128,8 @@ function isTrue(value: unknown): boolean {
 }
 
 /**
- * Refuses a first and last page without items if the answer also says that the list has items. (On other pages a total
- * may count something else, or be an estimate.)
- * @param text of a page that `readPage` has read
- * @throws MalformedAnswer
+ * Refuses the text of a first and last page without items that also says that the list has items. (Other totals may
+ * count something else, or be estimates.) @throws MalformedAnswer
  */
 export function refuseFalseEnd(text: string, headers: AnswerHeaders): void {
   const { around } = findList(parseObject(text));

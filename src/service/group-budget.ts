@@ -192,9 +192,8 @@ export class GroupBudget {
   }
 
   /**
-   * Learns of a 429: the group stops.
-   * @returns its cause; undefined if none is known: by our own log we were within the limit. `earlier` means that its
-   *   request was sent before an earlier 429 arrived, and teaches nothing more
+   * Learns of a 429: the group stops. @returns its cause; `earlier`: its request was sent before an earlier 429 came,
+   * and it teaches nothing more; undefined: unknown, by our own log we were within the limit
    */
   refused({
     route,
@@ -223,9 +222,8 @@ const STUCK = { ms: 2 * WINDOW_MS, answers: 5, ignoredMs: 3_600_000 } as const;
 const OWN_CHANGE = 3;
 
 /**
- * Other users of the key, as `X-RateLimit-Remaining` shows them: (`Limit` − `Remaining`) less every request of ours
- * that the service may have counted. The highest use of the last 65 s counts, kept as a falling sequence
- * (sliding-window maximum: O(1) a request).
+ * Other users of the key, as `X-RateLimit-Remaining` shows them: (`Limit` − `Remaining`) less all requests of ours that
+ * the service may have counted. Their highest use in 65 s counts (sliding-window maximum: O(1) a request).
  */
 export class OtherUsers {
   readonly #falling: { readonly at: number; readonly use: number }[] = [];

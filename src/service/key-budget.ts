@@ -17,10 +17,7 @@ export interface BudgetEvent {
 /** A key's budget as the status page and metrics show it. */
 export type BudgetSnapshot = ReturnType<KeyBudget['snapshot']>;
 
-/**
- * All endpoint groups of one key, and their common rules: careful starts, the window that a key with an unknown past
- * waits out, one pace for all groups. Pure.
- */
+/** All endpoint groups of one key, and their common rules: careful start, unknown past, one pace for all. Pure. */
 export class KeyBudget {
   readonly groups: Readonly<Record<RateGroup, GroupBudget>>;
   /** One pace for all groups, and until when a 429 stops them all. */

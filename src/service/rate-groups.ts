@@ -17,11 +17,7 @@ export type StoredGroup = RateGroup | 'all';
 
 export const RATE_GROUPS = Object.keys(GROUPS) as readonly RateGroup[];
 
-/**
- * The group in which a request is counted.
- * @param method HTTP method, upper case
- * @param route the path with `{id}` for IDs, as the catalogue of collections names routes
- */
+/** The group in which a request counts. @param method in upper case @param route the path with `{id}` for IDs */
 export function rateGroup(method: string, route: string): RateGroup {
   return RATE_GROUPS.find((name) => GROUPS[name].endpoints.includes(`${method} ${route}`)) ?? 'other';
 }

@@ -16,10 +16,7 @@ const BELIEVED_AFTER = 10;
 /** A `Reset` further away than this (ms) was misread: it is not the end of a window. */
 const FARTHEST_RESET_MS = 900_000;
 
-/**
- * Reads the headers of specification 8.2. The service's clock (`Date`) counts; clocks and meanings of `Reset` differ.
- * @param wallNow wall clock in ms, used if the answer has no `Date`
- */
+/** Reads the headers of specification 8.2, by the service's clock (`Date`), else by the wall clock `wallNow` (ms). */
 export function readRateHeaders(headers: AnswerHeaders, wallNow: number) {
   const date = momentOf(headerField(headers, 'date')) ?? wallNow;
   return {

@@ -4,9 +4,6 @@ import { KeyRefused, RateLimited, RequestRefused, ServiceError } from '../model/
 import type { HttpAnswer } from './transport.ts';
 import type { Privacy } from '../model/privacy.ts';
 
-/** Longest text of the service in a message of ours. */
-const MAX_LENGTH = 200;
-
 /**
  * The meaning of an answer by its status alone; undefined for a 2xx.
  * @param what the request, for the message: `GET /v1/lists/7`
@@ -112,5 +109,5 @@ export function quote(words: string, scrub: (text: string) => string): string {
   const clean = scrub(words)
     .replaceAll(/[\p{C}\s]+/gu, ' ')
     .trim();
-  return clean.length <= MAX_LENGTH ? clean : `${clean.slice(0, MAX_LENGTH - 1).toWellFormed()}…`;
+  return clean.length <= 200 ? clean : `${clean.slice(0, 199).toWellFormed()}…`;
 }

@@ -4,8 +4,8 @@ import { untilAborted } from '@research-mirror/runtime/service';
 import { RateLimited, ServiceDown } from '../model/errors.ts';
 
 /**
- * Requests in a row without a good answer until the service counts as down, and the fewest routes among them: one
- * route may be one endpoint's trouble. The ping's route alone suffices: nothing else is sent while it fails.
+ * Requests in a row without a good answer until the service counts as down, and the fewest routes among them: one may
+ * be an endpoint's own trouble. The ping's route alone suffices: nothing else is sent while it fails.
  */
 const FAILURES = 8;
 const ROUTES = 2;
@@ -49,8 +49,7 @@ export class ServiceGate {
   }
 
   /**
-   * Waits until the request may go out, as the probe or after it.
-   * @param mayProbe false: the request must not be risked
+   * Waits until the request may go out, as the probe or after it. @param mayProbe false: it must not be risked
    * @throws ServiceDown if the probe failed; the signal's reason
    */
   async enter(route: string, mayProbe: boolean, signal: AbortSignal) {

@@ -1,9 +1,6 @@
 /** The service's window (specification 8.2), ms. */
 export const WINDOW_MS = 60_000;
-/**
- * Margin (ms) for clocks of different speed and for servers that round times. Latency needs none: a slot counts from
- * the *answer*, which came after the server had counted the request.
- */
+/** Margin (ms) for clocks of other speed and servers that round. Latency needs none: a slot counts from the answer. */
 export const GUARD_MS = 250;
 /** From an answer until its slot is free again, ms. */
 export const IN_USE_MS = WINDOW_MS + GUARD_MS;
@@ -75,9 +72,8 @@ export class SlotLog {
   }
 
   /**
-   * Index of the first counted moment that is later than `moment` when `plus` is added to it. The sum is compared, not
-   * a difference: both are rounded, and a slot must not be in use and free at once. The search is binary, since a
-   * limit may be a million.
+   * Index of the first counted moment that is later than `moment` when `plus` is added to it. A difference in place of
+   * the sum is rounded otherwise: a slot could be in use and free at once. Binary, since a limit may be a million.
    */
   #firstAfter(moment: number, plus = 0): number {
     let [low, high] = [this.#head, this.#counted.length];

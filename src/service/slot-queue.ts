@@ -25,10 +25,7 @@ export class SlotQueue {
     return HIGH_PRIORITIES.some((priority) => this.#queue.sizeBy({ priority }) > 0);
   }
 
-  /**
-   * Adds a task for `startOne` to start, and settles as the task does. An abort rejects at once with the signal's
-   * reason while the task waits; a started task is always awaited.
-   */
+  /** Adds a task and settles as it does. An abort rejects at once while the task waits; a started one is awaited. */
   async add<T>(task: () => Promise<T>, priority: Priority, signal: AbortSignal): Promise<T> {
     let started: Promise<T> | undefined;
     const run = (): Promise<T> => {

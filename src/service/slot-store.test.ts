@@ -108,7 +108,7 @@ describe('a row that makes no sense', () => {
 
 const LONGEST = 10_000 + 30_000 + IN_USE_MS;
 
-/** Moments of the row are from the store's now; `usedFor`: for how long (ms) each inherited slot is in use, the last one first. */
+/** Moments of a row count from the store's now. `usedFor`: how long (ms) each slot is in use, the last one first. */
 it.each<[string, { validUntil?: number; freed?: number[]; size?: number }, usedFor: number[]]>([
   // Without an answer, when its reservation ended.
   ['of which nothing was recorded counts as sent', { validUntil: 4_000 }, [4_000 + 30_000 + IN_USE_MS]],

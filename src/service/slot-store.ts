@@ -16,17 +16,14 @@ const DAY_MS = 86_400_000;
 export interface BudgetStore {
   /** Largest block that `reserve` takes: 1 for first pings (one row each), else `Infinity`. */
   readonly largestBlock: number;
-
   /** What is known of a key. Called after the account was taken over: no older owner can add to it. */
   load(keyHash: string): Promise<LoadedBudget>;
-
   /**
    * Commits a reservation and `freed` (fenced). It may delete rows of this key and group older than `BLOCK_MEMORY_MS`.
    * @returns the store's time `now`: the block is valid until now + validForMs
    * @throws LeaseLost, DatabaseUnavailable: no request is sent; every task that waits in the group gets the error
    */
   reserve(keyHash: string, block: NewBlock, freed: FreedSlots): Promise<{ readonly now: number }>;
-
   /** Commits `freed` alone (fenced): at a stop, and when no page comes that could carry it. */
   record(freed: FreedSlots): Promise<void>;
 }
@@ -48,9 +45,8 @@ export interface LoadedBlock extends Omit<NewBlock, 'validForMs'> {
 }
 
 /**
- * Changes since the last time, for the transaction of the owner's next page. Each entry replaces its row's value.
- * Pages of different scopes commit in any order: an older entry (fewer moments freed, a smaller serial) changes
- * nothing.
+ * Changes for the transaction of the owner's next page. Each entry replaces its row's value, but an older one (fewer
+ * moments freed, a smaller serial) changes nothing: pages of different scopes commit in any order.
  */
 export interface FreedSlots {
   readonly keyHash: string;
@@ -84,10 +80,7 @@ export interface LearntRate {
 /** A key's rows, as read at the store's time `now`. */
 export interface LoadedBudget {
   readonly now: number;
-  /**
-   * Whether a request was ever sent with this key. A known key without other rows waits out one window after its first
-   * request, a ping.
-   */
+  /** Whether the key was ever used. A known key without other rows waits out a window after its first ping. */
   readonly known: boolean;
   /** Rows of slot_block, and first pings as blocks of one slot in `other`, not freed. Expired ones may be missing. */
   readonly blocks: readonly LoadedBlock[];

@@ -19,10 +19,7 @@ export const TRANSPORT_LIMITS = {
   silenceMs: 30_000,
   /** The whole request, since each pause in a slow body may be short. */
   totalMs: 120_000,
-  /**
-   * Largest body of a 2xx, after decompression. A walk has it in memory some ten times while it writes the page (bytes,
-   * text, values, rows, parameters), and no statement may take 6 s for it.
-   */
+  /** Largest body of a 2xx, decompressed. A walk has it in memory ten times, and no statement may take 6 s for it. */
   maxBodyBytes: 8 * 1024 * 1024,
   /** The same for a single item, which can't be requested in parts. */
   maxItemBytes: 32 * 1024 * 1024,
@@ -41,8 +38,8 @@ export interface HttpRequest {
   readonly headers?: Readonly<Record<string, string>>;
   readonly signal: AbortSignal;
   /**
-   * True for a request that may have an effect. It gets its own connection, since a kept one may be closing while the
-   * request is written. An abort after its headers came ends the body alone: the status shows the effect.
+   * True for a request with an effect. It gets its own connection, since a kept one may be closing meanwhile. An abort
+   * after its headers came ends the body alone: the status shows the effect.
    */
   readonly once: boolean;
   /** Largest body of a 2xx, after decompression. */
@@ -73,8 +70,8 @@ export function createTransport(options: {
   const kept = createDispatcher(limits, options.proxy);
 
   /**
-   * @throws TransportError if no headers came (see its `sent`); the signal's reason, in a NotSent if nothing was written
-   *   and `once` is false
+   * @throws TransportError if no headers came (see its `sent`); the signal's reason, in a NotSent if nothing was
+   *   written and `once` is false
    */
   const send = async ({ signal: abort, once, ...request }: HttpRequest): Promise<HttpAnswer> => {
     const { method, path, body, key } = request;
@@ -141,10 +138,7 @@ export function createTransport(options: {
 /** Values of `HTTP_PROXY`, `HTTPS_PROXY` and `NO_PROXY`. */
 export type ProxySettings = Readonly<Record<'http' | 'https' | 'except', string | undefined>>;
 
-/**
- * Connections of undici, direct or through a proxy.
- * @param lookup resolves the host names of direct ones
- */
+/** Connections of undici, direct or through a proxy. @param lookup resolves the host names of direct ones */
 export function createDispatcher(
   limits: Pick<TransportLimits, 'connectMs' | 'headersMs' | 'silenceMs'>,
   proxy: ProxySettings | undefined,
@@ -219,19 +213,12 @@ const MEANINGS: Readonly<Record<string, string>> = {
   UNABLE_TO_GET_ISSUER_CERT_LOCALLY: UNKNOWN_AUTHORITY,
 };
 
-/** Most characters of a certificate's names in a message. */
-const MOST_NAMES = 200;
-
-/**
- * Words for a failure without an answer.
- * @param host name and port of the service
- * @param sent whether some of the request may have reached it
- */
+/** Words for a failure without an answer. @param host name and port @param sent whether a part may have arrived */
 export function networkProblem(error: unknown, host: string, sent: boolean): TransportError {
   if (error instanceof TransportError) return new TransportError(error.message, { sent });
   const { code, cert } = codedError(error);
   const meaning = code === undefined ? undefined : MEANINGS[code];
-  const names = cert?.subjectaltname?.slice(0, MOST_NAMES);
+  const names = cert?.subjectaltname?.slice(0, 200);
   const what =
     meaning === undefined
       ? `gave no answer: ${messageOf(error)}`

@@ -14,7 +14,7 @@ import { PRIORITY, rateGroup } from '../service/rate-groups.ts';
 
 /** Wait (ms) before another attempt if the key may be refused: another key may be used by then. */
 const KEY_UNSURE_MS = 5_000;
-/** How long a request may take to arrive, ms. */
+/** How long (ms) a request may take to arrive. */
 const ON_ITS_WAY_MS = 30_000;
 /** How long after a request's end the service's lists may not show its effect (ms): replicas lag (MIRROR_SETTLE). */
 export const LISTED_AFTER_MS = 60_000;

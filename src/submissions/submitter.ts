@@ -25,7 +25,7 @@ export interface SubmitterOptions extends Omit<SendingContext, 'claiming'> {
 
 /** How often (ms) the queue is read without a ring: seldom, so that idle accounts cost little. */
 const LOOK_MS = 60_000;
-/** How often (ms) it looks for abandoned submissions without knowing of any: a database that went back may have some. */
+/** How often (ms) it looks for unknown abandoned submissions: a database that went back may have some. */
 const RECOVER_MS = 900_000;
 /** Wait (ms) after the queue could not be read, or while nothing may be sent. */
 const TROUBLE_MS = 1_000;
