@@ -46,14 +46,7 @@ export class Budget {
    * @param share part of every limit that this program may use (MIRROR_BUDGET_SHARE): max(1, ⌊share × limit⌋)
    * @param loaded the key's rows in the store
    */
-  constructor({
-    keyHash,
-    clock,
-    share,
-    store,
-    loaded,
-    onEvent,
-  }: {
+  constructor(options: {
     readonly keyHash: string;
     readonly clock: Clock;
     readonly share: number;
@@ -61,6 +54,7 @@ export class Budget {
     readonly loaded: LoadedBudget;
     readonly onEvent: (event: BudgetEvent) => void;
   }) {
+    const { keyHash, clock, share, store, loaded, onEvent } = options;
     this.#keyHash = keyHash;
     this.#clock = clock;
     this.#store = store;

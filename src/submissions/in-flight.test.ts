@@ -9,18 +9,18 @@ function lane(): { readonly inFlight: InFlight; readonly clock: VirtualClock } {
 
 it('a group of submissions has 32 under way at most, and one while nothing can be sent', async () => {
   const { inFlight } = lane();
-  for (let id = 1; id < 32; id += 1) inFlight.active.set(String(id), new AbortController());
+  for (let id = 1; id < 32; id += 1) inFlight.add(String(id));
   expect(inFlight.hasRoom).toBe(true);
-  inFlight.active.set('32', new AbortController());
+  inFlight.add('32');
   expect(inFlight.hasRoom).toBe(false);
-  inFlight.active.delete('1');
+  inFlight.ended('1');
   expect(inFlight.hasRoom).toBe(true);
 
   const failing = lane();
   failing.inFlight.failed(1_000);
   await failing.clock.advance(1_000);
   expect(failing.inFlight.hasRoom).toBe(true);
-  failing.inFlight.active.set('1', new AbortController());
+  failing.inFlight.add('1');
   expect(failing.inFlight.hasRoom).toBe(false);
 });
 
@@ -33,11 +33,12 @@ it('a group of submissions pauses for the longest of several times', async () =>
   expect(inFlight.pausedForMs).toBe(0);
 });
 
-it('a group of submissions sends those that wait for a slot back into the queue when it pauses', () => {
+it('a group of submissions sends those that wait for a slot back into the queue when it pauses, but not the claimed ones', () => {
   const { inFlight } = lane();
-  const waits = new AbortController();
-  inFlight.active.set('1', waits).set('2', undefined);
+  const [waits, claimed] = [inFlight.add('1'), inFlight.add('2')];
+  inFlight.claimed('2');
   inFlight.pause(1_000);
-  expect(waits.signal.reason).toBeInstanceOf(BackInQueue);
-  expect([...inFlight.active.keys()]).toEqual(['1', '2']);
+  expect(waits.reason).toBeInstanceOf(BackInQueue);
+  expect(claimed.aborted).toBe(false);
+  expect([inFlight.has('1'), inFlight.has('2'), inFlight.has('3')]).toEqual([true, true, false]);
 });

@@ -146,13 +146,11 @@ class Submitter {
   #start(submission: QueuedSubmission): void {
     const inFlight = this.#allInFlight.get(OPERATIONS[submission.operation].group);
     const { id } = submission;
-    if (inFlight === undefined || inFlight.active.has(id) || !inFlight.hasRoom) return;
-    const wait = new AbortController();
-    inFlight.active.set(id, wait);
-    const sending = this.#send(inFlight, submission, wait.signal)
+    if (inFlight === undefined || inFlight.has(id) || !inFlight.hasRoom) return;
+    const sending = this.#send(inFlight, submission, inFlight.add(id))
       .catch((error: unknown) => this.#failed(inFlight, error))
       .finally(() => {
-        inFlight.active.delete(id);
+        inFlight.ended(id);
         this.#inHand.delete(id);
         this.#underWay.delete(sending);
         this.#options.bell.ring();
@@ -164,7 +162,7 @@ class Submitter {
     const { id, operation } = submission;
     const stop = AbortSignal.any([this.#stop, wait]);
     const onClaim = (): void => {
-      inFlight.active.set(id, undefined);
+      inFlight.claimed(id);
       this.#inHand.add(id);
     };
     const result = await sendSubmission(this.#sending, submission, stop, onClaim, inFlight.waitMs);
@@ -253,9 +251,9 @@ const WIDEST = 32;
  * goes back into the queue, those behind it that still wait go back, too.
  */
 export class InFlight {
-  /** By submission: the controller that ends its wait; undefined once it is claimed: a pause does not interrupt it. */
-  readonly active = new Map<string, AbortController | undefined>();
   readonly #clock: Clock;
+  /** By submission: the controller that ends its wait; undefined once it is claimed. */
+  readonly #active = new Map<string, AbortController | undefined>();
   #pausedUntil = -Infinity;
   #failures = 0;
 
@@ -270,7 +268,7 @@ export class InFlight {
 
   /** Whether another may be started now. */
   get hasRoom(): boolean {
-    return this.pausedForMs === 0 && this.active.size < this.width;
+    return this.pausedForMs === 0 && this.#active.size < this.width;
   }
 
   get pausedForMs(): number {
@@ -282,10 +280,30 @@ export class InFlight {
     return Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** this.#failures);
   }
 
+  has(id: string): boolean {
+    return this.#active.has(id);
+  }
+
+  /** @returns the signal that ends its wait */
+  add(id: string): AbortSignal {
+    const wait = new AbortController();
+    this.#active.set(id, wait);
+    return wait.signal;
+  }
+
+  /** A pause does not interrupt it from now on. */
+  claimed(id: string): void {
+    this.#active.set(id, undefined);
+  }
+
+  ended(id: string): void {
+    this.#active.delete(id);
+  }
+
   /** Starts nothing for `ms`; those that wait for a slot go back into the queue. */
   pause(ms: number): void {
     this.#pausedUntil = Math.max(this.#pausedUntil, this.#clock.monotonic() + ms);
-    for (const wait of this.active.values()) wait?.abort(new BackInQueue());
+    for (const wait of this.#active.values()) wait?.abort(new BackInQueue());
   }
 
   /** Pauses after an attempt that sent nothing, or may have. The next wait is longer; several at once count as one. */
