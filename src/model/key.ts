@@ -27,7 +27,7 @@ const INT8_MAX = 2n ** 63n - 1n;
 /** Longest `text` key: a B-tree entry of PostgreSQL holds at most some 2,700 bytes. */
 export const MAX_TEXT_KEY_BYTES = 1024;
 
-export type KeyReading = { readonly key: string } | { readonly problem: string };
+type KeyReading = { readonly key: string } | { readonly problem: string };
 
 /**
  * Reads a key from the field's JSON source text (`12`, `"12"`), no digit lost.

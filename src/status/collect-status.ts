@@ -7,7 +7,7 @@ import { collection, type CollectionName, parentsOf } from '../model/collections
 import { knownKeys } from '../postgres/accounts.ts';
 import { type Db, onlyRow } from '../postgres/db.ts';
 import type { BudgetSnapshot } from '../service/key-budget.ts';
-import { storedSnapshot } from '../service/learnt.ts';
+import { storedSnapshot } from '../service/slot-store.ts';
 import { READS } from '../service/rate-groups.ts';
 import { createSchedule, type Schedule } from '../sync/schedule.ts';
 import { clockNotes, type FoundProblem, isAllReadAgain, judge, unreadyDatabase } from './problems.ts';

@@ -1,4 +1,4 @@
-import { sendOnce, type OnceRequest } from '../../../src/service/once.ts';
+import { sendOnce, type OnceRequest } from '../../../src/service/attempt.ts';
 import type { HttpAnswer, HttpRequest } from '../../../src/service/transport.ts';
 import { Budget } from '../../../src/service/budget.ts';
 import { defaultLimit, RATE_GROUPS, rateGroup, type RateGroup } from '../../../src/service/rate-groups.ts';
