@@ -13,8 +13,13 @@ import { join } from 'node:path';
 import { messageOf } from '@research-mirror/runtime/message';
 import { print, printMachine } from '../../bench/support/report.ts';
 import { ATTACKS } from './attacks.ts';
-import { type Attack, type AttackReport, describeFindings, noFindings } from './support/attack.ts';
-import type { GameResult } from './support/findings.ts';
+import {
+  type Attack,
+  type AttackReport,
+  describeFindings,
+  type GameResult,
+  noFindings,
+} from './support/attack.ts';
 import { type Flags, readFlags } from './support/flags.ts';
 import { brokenIn, formatOtherCounts, formatSummary, type Played } from './support/summary.ts';
 

@@ -3,10 +3,9 @@ import { systemClock } from '@research-mirror/runtime/clock';
 import { COMMIT_BRAKE, prepareCommitBrake, tableBrake } from '../kills/brakes.ts';
 import { DaemonLives } from '../real/daemon-lives.ts';
 import { Draw } from '../support/draw.ts';
-import type { GameResult } from '../support/findings.ts';
+import type { Attack, GameResult } from '../support/attack.ts';
 import { type EventRow, judge } from './judge.ts';
 import { nonEphemeralPort } from '@research-mirror/embedded-postgres/ports';
-import type { Attack } from '../support/attack.ts';
 import { type KillsLane, playKills } from '../support/play-kills.ts';
 
 const SCHEMES = SIGNATURE_SCHEMES.filter((scheme): scheme is Scheme => scheme !== 'auto');

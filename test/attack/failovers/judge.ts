@@ -2,7 +2,7 @@ import type { DeliveryRecord } from '@research-mirror/sandbox/deliveries/deliver
 import type { OperationRecord } from '@research-mirror/sandbox/request-log';
 import { type EventRow, judge as judgeDeliveries } from '../deliveries/judge.ts';
 import { judge as judgeSubmissions, type SubmissionRow } from '../submissions/judge.ts';
-import type { Finding } from '../support/findings.ts';
+import type { Finding } from '../support/attack.ts';
 
 export interface Sent {
   readonly rows: readonly SubmissionRow[];

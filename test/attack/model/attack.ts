@@ -2,8 +2,14 @@ import { availableParallelism } from 'node:os';
 import { seeded } from '../../support/random.ts';
 import { allStarts, nameOf } from '../../model/all-variants.ts';
 import type { Start } from '../../model/explore.ts';
-import { type Attack, type AttackOptions, type AttackReport, playInLanes, Tally } from '../support/attack.ts';
-import type { FindingKind } from '../support/findings.ts';
+import {
+  type Attack,
+  type AttackOptions,
+  type AttackReport,
+  type FindingKind,
+  playInLanes,
+  Tally,
+} from '../support/attack.ts';
 import { type Searched, searchInThread } from './searched.ts';
 
 /** Source operations in a schedule, at most. */

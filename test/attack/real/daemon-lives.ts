@@ -6,11 +6,10 @@ import { eventually } from '@research-mirror/runtime/testing/eventually';
 import { differences } from '../../support/mirror/mirror-truth.ts';
 import { accountEnv, hasEnded, Programs, type Running } from '../../support/processes/program.ts';
 import { startTestSandbox, STILL, type TestSandbox } from '@research-mirror/sandbox/testing/sandbox';
-import { brake, type Brake } from '../kills/brakes.ts';
+import { type Brake, killBlocked } from '../kills/brakes.ts';
 import { Draw } from '../support/draw.ts';
-import type { GameResult } from '../support/findings.ts';
+import { GameRecord, type GameResult } from '../support/attack.ts';
 import { openTable } from '../support/server.ts';
-import { GameRecord } from '../support/game-record.ts';
 
 /** A life that ends before the program has done anything is over within so many ms of its start. */
 const EARLY_MS = 1_200;
@@ -114,7 +113,8 @@ export class DaemonLives extends GameRecord {
       await this.#untilAtWork(program, async () => (await deaths.work()) > before);
       await systemClock.sleep(this.draw.random() * deaths.atWorkMs);
     }
-    const where = moment === 'blocked' ? await this.#killBlocked(program, deaths) : moment;
+    const chosen = this.draw.one(deaths.brakes) ?? deaths.brakes[0];
+    const where = moment === 'blocked' ? await killBlocked(this, this.db, program, chosen) : moment;
     program.child.kill('SIGKILL');
     const { signal, code, stdout, stderr } = await program.ended;
     this.tell(`life: killed ${where}`);
@@ -158,34 +158,6 @@ export class DaemonLives extends GameRecord {
     await eventually('work', async () => hasEnded(program) || (await isAtWork()), PATIENCE_MS).catch(() =>
       this.count('lives without work'),
     );
-  }
-
-  /** Lets a statement wait, and kills the program while it does, or just as it goes on. @returns where */
-  async #killBlocked(program: Running, { brakes }: Deaths): Promise<string> {
-    const chosen = this.draw.one(brakes) ?? brakes[0];
-    const braking = await brake(this.db, chosen);
-    if (braking === undefined) return 'at a moment';
-    try {
-      const blocked = await eventually(
-        'a statement',
-        async () => hasEnded(program) || braking.blocks(),
-        2_000,
-      )
-        .then(() => true)
-        .catch(() => false);
-      if (blocked) this.count('in a commit');
-      if (blocked) this.count(`at ${chosen.name}`);
-      // Some wait for as long as a busy server lets them.
-      if (this.draw.chance(0.3)) await systemClock.sleep(this.draw.random() * 1_500);
-      if (this.draw.chance(0.5)) {
-        await braking.release();
-        await systemClock.sleep(this.draw.random() * 4);
-      }
-      program.child.kill('SIGKILL');
-      return `${blocked ? 'at' : 'before'} ${chosen.name}`;
-    } finally {
-      await braking.release();
-    }
   }
 
   /** Waits for a condition while the program runs. @throws what it said where it ended or was not ready in time */

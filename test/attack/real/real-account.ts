@@ -6,7 +6,7 @@ import { differences } from '../../support/mirror/mirror-truth.ts';
 import { accountEnv, type Outcome, Programs, type Running } from '../../support/processes/program.ts';
 import { STILL } from '@research-mirror/sandbox/testing/sandbox';
 import { Draw } from '../support/draw.ts';
-import { addCounts, type GameResult } from '../support/findings.ts';
+import { addCounts, GameRecord, type GameResult } from '../support/attack.ts';
 import { AnswerLog } from '../walks/source/answer-log.ts';
 import { checkDeletions, deletionsOf } from '../walks/checks/deletions.ts';
 import { drawVariant } from '../walks/game/game.ts';
@@ -15,7 +15,6 @@ import { KEYS, type ListName, scopeOf } from '../walks/checks/mirrored.ts';
 import { Operator } from '../walks/game/operator.ts';
 import { openSource, type Source } from '../walks/source/source.ts';
 import { TruthLog } from '../walks/source/truth-log.ts';
-import { GameRecord } from '../support/game-record.ts';
 
 /** The least that MIRROR_SETTLE may be. */
 const GRACE_PERIOD_MS = 1_000;
@@ -84,6 +83,14 @@ export class RealAccount extends GameRecord {
       LOG_FORMAT: 'json',
       ...env,
     });
+  }
+
+  /** Stops a program, which must end well. */
+  async stop(program: Running): Promise<void> {
+    program.child.kill('SIGTERM');
+    const { code, stdout, stderr } = await program.ended;
+    const said = `${stdout.slice(-300)}${stderr.slice(-300)}`;
+    this.claim(code === 0, `the daemon ended with ${code}: ${said}`);
   }
 
   /** Lets things happen in the source, one every tenth of a second or so. */

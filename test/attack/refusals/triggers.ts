@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import type { Draw } from '../support/draw.ts';
-import type { Finding } from '../support/findings.ts';
+import type { Finding } from '../support/attack.ts';
 import { KEYS, type ListName } from '../walks/checks/mirrored.ts';
 import type { Source } from '../walks/source/source.ts';
 

@@ -4,11 +4,10 @@ import type { SandboxOptions } from '@research-mirror/sandbox/switches/sandbox-s
 import { eventually } from '@research-mirror/runtime/testing/eventually';
 import { COMMIT_BRAKE, prepareCommitBrake, tableBrake } from '../kills/brakes.ts';
 import { DaemonLives } from '../real/daemon-lives.ts';
-import type { GameResult } from '../support/findings.ts';
+import type { Attack, GameResult } from '../support/attack.ts';
 import { ALL_WELL, drawFaults } from './faults.ts';
 import { type Effect, FINAL_STATES, judge, submissionRows } from './judge.ts';
 import { Queue } from './queue.ts';
-import type { Attack } from '../support/attack.ts';
 import { type KillsLane, playKills } from '../support/play-kills.ts';
 
 /** Far above what is sent: the kills are to take minutes, not hours. */

@@ -1,5 +1,60 @@
 import { messageOf } from '@research-mirror/runtime/message';
-import { addCounts, type Finding, FINDING_KINDS, type FindingKind, type GameResult } from './findings.ts';
+
+/** What an attack found broken: one line each. */
+export interface Finding {
+  /**
+   * - `lost`: the mirror lacks what the source has, or has it otherwise
+   * - `false`: a row was deleted that was there at each moment of its second proof
+   * - `twice`: a version is there twice, or two versions overlap
+   * - `history`: the history does not replay to what was read
+   * - `claim`: anything else that the documents claim
+   */
+  readonly kind: FindingKind;
+  readonly text: string;
+}
+
+export const FINDING_KINDS = ['lost', 'false', 'twice', 'history', 'claim'] as const;
+export type FindingKind = (typeof FINDING_KINDS)[number];
+
+/** What came of one game of an attack: one account, one walk of trials, reproducible by its seed. */
+export interface GameResult {
+  readonly seed: number;
+  /** What was drawn, in a line. */
+  readonly what: string;
+  readonly findings: readonly Finding[];
+  /** What was counted: walks, kills, requests … */
+  readonly counts: Readonly<Record<string, number>>;
+  /** What happened, in order; for whoever has to understand a finding. */
+  readonly trace: readonly string[];
+}
+
+/** Adds figures by name. */
+export function addCounts(into: Record<string, number>, counts: Readonly<Record<string, number>>): void {
+  for (const [name, count] of Object.entries(counts)) into[name] = (into[name] ?? 0) + count;
+}
+
+/** What is reported of a game while it is played. */
+export class GameRecord {
+  readonly trace: string[] = [];
+  readonly findings: Finding[] = [];
+  readonly counts: Record<string, number> = { games: 1 };
+
+  count(name: string, by = 1): void {
+    this.counts[name] = (this.counts[name] ?? 0) + by;
+  }
+
+  tell(line: string): void {
+    this.trace.push(`${new Date().toISOString().slice(11, 23)} ${line}`);
+  }
+
+  found(findings: readonly Finding[]): void {
+    this.findings.push(...findings);
+  }
+
+  find(kind: FindingKind, text: string): void {
+    this.findings.push({ kind, text });
+  }
+}
 
 /** How much of it: each attack takes what it understands. */
 export interface AttackSize {
@@ -116,4 +171,37 @@ export async function playInLanes(
     }
   };
   await Promise.all(Array.from({ length: parallel }, lane));
+}
+
+/** An attack that is one game after another. */
+export interface Games {
+  /** Played side by side at most; left out: as many as the attack may. */
+  readonly lanes?: number;
+  /** Whether another one is to begin after so many, where no number of games is asked for. */
+  readonly more: (begun: number, tally: Tally) => boolean;
+  /** @param index from 0 up; the seed follows it */
+  readonly play: (seed: number, index: number) => Promise<GameResult | undefined>;
+}
+
+/** Plays as many games as are asked for, else as many as the attack sees fit. */
+export async function playGames(options: AttackOptions, games: Games): Promise<AttackReport> {
+  const { size, parallel, seed, signal } = options;
+  const tally = new Tally(options);
+  let begun = 0;
+  const wanted = (): boolean =>
+    !signal.aborted && (size.games > 0 ? begun < size.games : games.more(begun, tally));
+  await playInLanes(Math.min(games.lanes ?? parallel, parallel), wanted, async (index) => {
+    begun += 1;
+    await tally.play(seed + index, () => games.play(seed + index, index));
+  });
+  return tally.report();
+}
+
+/** How long attacks that repeat rounds do so. */
+const ROUNDS_MINUTES = 3;
+
+/** For `more`: until the minutes are over, which begin now; at least so many games. */
+export function whileRoundsLast({ minutes = ROUNDS_MINUTES }: AttackSize, least = 1): Games['more'] {
+  const until = performance.now() + minutes * 60_000;
+  return (begun) => begun < least || performance.now() < until;
 }

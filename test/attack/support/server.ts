@@ -6,6 +6,7 @@ import { openDatabase, type Database } from '../../../src/postgres/database.ts';
 import { distributeMirror, hasCitus } from '../../support/databases/distributed-database.ts';
 import { migrateTo } from '../../support/databases/migrated-database.ts';
 import { ask, openPool } from '../../support/postgres/on-connection.ts';
+import { type AttackOptions, type AttackReport, type GameResult, type Games, playGames } from './attack.ts';
 import { joinTestServer } from '../../support/postgres/postgres.ts';
 
 /** A database server for the attacks that do not attack it. */
@@ -35,6 +36,21 @@ export async function withServer<T>(work: (server: Server) => Promise<T>): Promi
     await server.stop();
     await rm(folder, { recursive: true, force: true });
   }
+}
+
+/** Plays games on a database each, of one server. */
+export function playOnServer(
+  options: AttackOptions,
+  games: Omit<Games, 'play'> & {
+    readonly play: (seed: number, url: string, index: number) => Promise<GameResult>;
+  },
+): Promise<AttackReport> {
+  return withServer((server) =>
+    playGames(options, {
+      ...games,
+      play: async (seed, index) => games.play(seed, await server.database(), index),
+    }),
+  );
 }
 
 /**

@@ -1,6 +1,5 @@
 import { formatTable } from '../../../src/terminal/text-table.ts';
-import type { AttackReport } from './attack.ts';
-import { FINDING_KINDS } from './findings.ts';
+import { type AttackReport, FINDING_KINDS } from './attack.ts';
 
 /** What came of one attack, and on what kind of a machine: as `--json` tells it. */
 export interface Played extends AttackReport {

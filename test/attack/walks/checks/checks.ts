@@ -3,7 +3,7 @@ import { differences } from '../../../support/mirror/mirror-truth.ts';
 import type { AnswerLog } from '../source/answer-log.ts';
 import { checkDeletions } from './deletions.ts';
 import { checkFreshness } from './freshness.ts';
-import type { GameRecord } from '../../support/game-record.ts';
+import type { GameRecord } from '../../support/attack.ts';
 import type { Game } from '../game/game.ts';
 import { checkReplay, checkVersions, type Snapshot, takeSnapshot } from '../source/history.ts';
 import type { ListName } from './mirrored.ts';

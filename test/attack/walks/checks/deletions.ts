@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import type { Finding } from '../../support/findings.ts';
+import type { Finding } from '../../support/attack.ts';
 import type { AnswerLog } from '../source/answer-log.ts';
 import { keysOf, type ListName, scopeOf } from './mirrored.ts';
 import { rowName, type SourceScope, type TruthLog } from '../source/truth-log.ts';

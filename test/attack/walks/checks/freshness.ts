@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import type { Finding } from '../../support/findings.ts';
+import type { Finding } from '../../support/attack.ts';
 import { liveRows, type ListName } from './mirrored.ts';
 import { rowName, type TruthLog } from '../source/truth-log.ts';
 
