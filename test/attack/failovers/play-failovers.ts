@@ -12,8 +12,51 @@ import { RealAccount } from '../real/real-account.ts';
 import type { EventRow } from '../deliveries/judge.ts';
 import { type Attack, type GameResult, playGames } from '../support/attack.ts';
 import { Bystanders } from './bystanders.ts';
-import { type DisasterName, DISASTERS, WEIGHTS } from './disasters.ts';
 import { judgeReceived } from './judge.ts';
+
+/** A way in which a database goes back in time. */
+interface Disaster {
+  /** What there is after it is as of now, or a little later. */
+  prepare(moving: MovingDatabase): Promise<() => Promise<void>>;
+  /** How often it is drawn. */
+  readonly weight: number;
+}
+
+/** All of them; what `prepare` resolves to makes it happen. */
+const DISASTERS = {
+  crash: {
+    prepare: async (moving) => () => moving.crash(),
+    weight: 4,
+  },
+  failover: {
+    async prepare(moving) {
+      await moving.follow();
+      await moving.cutStandby();
+      return () => moving.failOver();
+    },
+    weight: 4,
+  },
+  restore: {
+    async prepare(moving) {
+      const backup = await moving.backUp();
+      return () => moving.restore(backup);
+    },
+    weight: 3,
+  },
+  'older copy': {
+    async prepare(moving) {
+      await moving.copyDatabase();
+      return () => moving.takeCopy();
+    },
+    weight: 2,
+  },
+} as const satisfies Readonly<Record<string, Disaster>>;
+
+type DisasterName = keyof typeof DISASTERS;
+
+const WEIGHTS = Object.fromEntries(
+  Object.entries(DISASTERS).map(([name, { weight }]) => [name, weight]),
+) as Record<DisasterName, number>;
 
 /** A little of everything, in pages of a few rows. */
 const SMALL = { jobs: 60, bulkJobs: 4, lists: 3, itemsPerList: 8, watchlist: 15, limitSequence: 3_000 };

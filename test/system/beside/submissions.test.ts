@@ -109,15 +109,4 @@ describe('operations queued by SQL', () => {
     expect((await system.sandbox.control.counters()).rateLimited).toBe(0);
     expect(await daemon.stop()).toMatchObject({ code: 0 });
   });
-
-  it('have their answer waited for by a stop', async () => {
-    system = await createSystem({ latencyMin: 1_500, latencyMax: 1_500 });
-    const daemon = await system.daemon(NO_POLLS);
-    await loaded();
-    const id = await submit('research', '{}');
-    await eventually('the request', async () => (await rowOf(id))?.state === 'sending');
-    expect(await daemon.stop()).toMatchObject({ code: 0 });
-    expect(await rowOf(id)).toMatchObject({ state: 'accepted' });
-    expect(await effects()).toEqual(['research']);
-  });
 });
