@@ -74,7 +74,7 @@ export async function playLane({ seed, kills, url, retries = 9, signal }: LaneOp
     const seen = new Map<string, string>();
     for (let life = 0; life < kills; life += 1) {
       if (signal?.aborted === true) return lives.outcome(what);
-      await lives.liveAndDie({ brakes: BRAKES, work: () => delivered(lives), atWorkMs: AT_WORK_MS });
+      await lives.liveAndDie(() => delivered(lives), AT_WORK_MS, BRAKES);
       await watchRows(lives, seen);
     }
     over.abort();

@@ -19,23 +19,13 @@ const FIRST_LOAD_MS = 60_000;
 /** Where in its life a program is killed. */
 const MOMENTS = { early: 1, 'at work': 4, blocked: 5 };
 
-export interface LivesOptions {
+interface LivesOptions {
   readonly seed: number;
   /** Of an empty database. */
   readonly url: string;
   readonly switches: Partial<SandboxOptions>;
   /** Further variables of the daemon. */
   readonly env?: Readonly<Record<string, string>>;
-}
-
-/** Where a life may end. */
-export interface Deaths {
-  /** How much the daemon has done by now of what the attack is about; it is at work once this rises. */
-  readonly work: () => Promise<number>;
-  /** From the first sign of work to the kill, at most. */
-  readonly atWorkMs: number;
-  /** Statements that Postgres may be made to hold. */
-  readonly brakes: readonly [Brake, ...Brake[]];
 }
 
 /**
@@ -103,17 +93,26 @@ export class DaemonLives extends GameRecord {
     return program;
   }
 
-  /** From a start to a SIGKILL. */
-  async liveAndDie(deaths: Deaths): Promise<void> {
-    const before = await deaths.work();
+  /**
+   * From a start to a SIGKILL.
+   * @param work how much the daemon has done so far of what the attack is about; it is at work once this rises
+   * @param atWorkMs from the first sign of work to the kill, at most
+   * @param brakes statements that Postgres may be made to hold
+   */
+  async liveAndDie(
+    work: () => Promise<number>,
+    atWorkMs: number,
+    brakes: readonly [Brake, ...Brake[]],
+  ): Promise<void> {
+    const before = await work();
     const program = this.begin();
     const moment = this.draw.weighted(MOMENTS);
     if (moment === 'early') await systemClock.sleep(this.draw.random() * EARLY_MS);
     else {
-      await this.#untilAtWork(program, async () => (await deaths.work()) > before);
-      await systemClock.sleep(this.draw.random() * deaths.atWorkMs);
+      await this.#untilAtWork(program, async () => (await work()) > before);
+      await systemClock.sleep(this.draw.random() * atWorkMs);
     }
-    const chosen = this.draw.one(deaths.brakes) ?? deaths.brakes[0];
+    const chosen = this.draw.one(brakes) ?? brakes[0];
     const where = moment === 'blocked' ? await killBlocked(this, this.db, program, chosen) : moment;
     program.child.kill('SIGKILL');
     const { signal, code, stdout, stderr } = await program.ended;

@@ -147,7 +147,7 @@ export async function playLane({
       const faults = drawFaults(draw);
       await sandbox.control.change(faults.switches);
       lives.tell(faults.what);
-      await lives.liveAndDie({ brakes: BRAKES, work: () => sent(lives), atWorkMs: AT_WORK_MS });
+      await lives.liveAndDie(() => sent(lives), AT_WORK_MS, BRAKES);
       await watchStates(lives, ended);
     }
     over.abort();

@@ -1,14 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type pg from 'pg';
 
-/** A time in which no living daemon owned an account. */
-export interface Gap {
-  /** Milliseconds. */
-  readonly ms: number;
-  /** Its owner was killed; else it was given up. */
-  readonly afterKill: boolean;
-}
-
 /**
  * Looks all the time which living daemon owns which account. Who lives is what the caller knows, not what heartbeats
  * say: an account is without an owner from the moment of a SIGKILL on.
@@ -18,7 +10,8 @@ export class OwnershipWatch {
   readonly #lives: (pid: number) => boolean;
   readonly #since = new Map<string, { readonly at: number; readonly afterKill: boolean }>();
   #owned: ReadonlyMap<string, number> = new Map();
-  readonly gaps: Gap[] = [];
+  /** Times in which no living daemon owned an account: its owner was killed, or had given it up. */
+  readonly gaps: { readonly ms: number; readonly afterKill: boolean }[] = [];
   /** Times at which an account went from one living daemon to another. */
   moves = 0;
 

@@ -171,15 +171,6 @@ export interface Written {
   status: number | undefined;
 }
 
-export interface RunningSubmitter {
-  /** Of the signal that it gets. */
-  readonly stop: AbortController;
-  /** SIGKILL: from now on it neither writes a request nor reaches the database. */
-  readonly kill: () => void;
-  /** Resolves with what ended it; never after a kill. */
-  readonly ended: Promise<unknown>;
-}
-
 interface Life {
   over: boolean;
 }
@@ -223,8 +214,8 @@ export class SubmitterScenario {
     return this.store.rows.map(({ state }) => state);
   }
 
-  /** Starts a process that sends. */
-  async start(): Promise<RunningSubmitter> {
+  /** Starts a process that sends. `ended` resolves with what ended it, never after a kill (SIGKILL). */
+  async start() {
     const budget = new Budget({
       keyHash: 'k',
       clock: this.clock,

@@ -11,7 +11,7 @@ import type { Source } from '../source/source.ts';
 import type { TruthLog } from '../source/truth-log.ts';
 import { WatermarkReader } from './watermark.ts';
 
-export interface Checked {
+interface Checked {
   readonly db: pg.Pool;
   readonly game: Game;
   readonly source: Source;
