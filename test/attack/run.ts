@@ -26,7 +26,7 @@ import { brokenIn, formatOtherCounts, formatSummary, type Played } from './suppo
 
 /** Where the traces of games with findings go. */
 const TRACES = join(tmpdir(), 'research-mirror-attack-traces');
-/** Signs of life, for whoever waits. */
+/** Games between two lines of progress. */
 const TELL_EACH = 50;
 
 const flags = flagsOrEnd();

@@ -67,7 +67,7 @@ export async function playClocks(seed: number, origin: Cluster): Promise<GameRes
       (error: unknown) => error,
     );
     const lines = failure === undefined && account.findings.length === 0 ? [] : await complaints(cluster);
-    // libfaketime takes memory in a signal's handler, which may come while that is being done: the server starts anew.
+    // libfaketime allocates memory in a signal handler, which may crash the server: it restarts.
     if (lines.some((line) => /was terminated by signal (?:6|11)\b/.test(line))) {
       return { seed, what: '', findings: [], counts: { [GIVEN_UP]: 1 }, trace: [] };
     }
@@ -190,7 +190,7 @@ class Game {
     }
   }
 
-  /** No daemon runs, and the last poll lies ahead: nobody may take that for healthy. */
+  /** No daemon runs, and the last poll lies ahead: that must not count as healthy. */
   async #isUnhealthy(): Promise<void> {
     const { rows } = await this.#db.query(
       `select from mirror.freshness where polled_at > now() + interval '2 minutes'`,

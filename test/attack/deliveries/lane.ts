@@ -16,7 +16,7 @@ const BRAKES = [
   ...['mirror.events', 'mirror_sync.event_seen', 'mirror_sync.hint'].map(tableBrake),
 ] as const;
 
-/** Events come each so many ms at most, whether the daemon lives or not. */
+/** Longest time between two events, whether the daemon lives or not. */
 const EMIT_EACH_MS = 80;
 /** Some dozens are delivered in that time. */
 const AT_WORK_MS = 800;

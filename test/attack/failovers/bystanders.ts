@@ -13,7 +13,7 @@ const USER = '1001';
 const NAMES = Object.keys(KEYS) as ListName[];
 const EACH_MS = 250;
 
-/** Who else uses the database: a consumer that follows `_change_id`, and somebody who queues operations. */
+/** Other users of the database: a consumer that follows `_change_id`, and one who queues operations. */
 export class Bystanders {
   readonly consumer: WatermarkReader;
   /** Marker of each submission that was queued and committed, by its ID; IDs come again where the database goes back. */

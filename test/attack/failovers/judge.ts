@@ -13,7 +13,7 @@ export interface Sent {
 
 /**
  * Nothing is sent twice, whatever the database forgot. Of what it forgot no row tells; where it keeps what is committed
- * durably, every row is there, and true. What is held waits for somebody who knows whether it was sent.
+ * durably, every row is there, and true. What is held waits for a person who knows whether it was sent.
  * @param kept the database lost nothing that was committed durably
  */
 export function judgeSent({ rows, operations, queued }: Sent, kept: boolean): Finding[] {

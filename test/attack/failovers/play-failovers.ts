@@ -177,7 +177,7 @@ class Game {
     return this.#account.begin(['start'], this.#moving.url, this.#env);
   }
 
-  /** A daemon whose database goes away while it starts ends with 3, as documented: whoever started it starts it again. */
+  /** A daemon whose database goes away while it starts ends with 3, as documented: its supervisor starts it again. */
   async #supervised(daemon: Running): Promise<Running> {
     for (;;) {
       const started = daemon.until(STARTED).then(
@@ -251,7 +251,7 @@ class Game {
     account.claim(!hasEnded(daemon), `the daemon ended by itself: ${daemon.output().slice(-300)}`);
   }
 
-  /** What is queued by somebody who sees the database as it is now is sent. */
+  /** What is queued in the database as it is now is sent. */
   async #goesOn(): Promise<void> {
     try {
       const id = await this.#bystanders.submit('clay_enrich');

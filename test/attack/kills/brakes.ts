@@ -18,7 +18,7 @@ export interface Brake {
 
 const COMMIT_LOCK = 4711;
 
-/** Everything that a page, a deletion, a walk's end or a heartbeat writes; nobody but reads passes. */
+/** Tables that a page, a deletion, a walk's end or a heartbeat writes. Their lock lets readers pass. */
 const TABLES = [
   'mirror_sync.account',
   'mirror_sync.scope',
@@ -64,7 +64,7 @@ export const BRAKES: readonly [Brake, ...Brake[]] = [COMMIT_BRAKE, ...TABLES.map
 
 /**
  * Makes the trigger that lets COMMIT wait where one of these writes was done in the transaction. Distributed tables of
- * Citus have no triggers: there nobody waits in COMMIT, and what is meant for it comes at a moment.
+ * Citus have no triggers: there COMMIT does not wait, and the kill comes at a moment of its own.
  */
 export async function prepareCommitBrake(
   db: pg.Pool,
@@ -80,7 +80,7 @@ export async function prepareCommitBrake(
 
 /** A brake that is on. */
 export interface Braking {
-  /** Whether somebody waits by now. */
+  /** Whether a session waits by now. */
   blocks(): Promise<boolean>;
   release(): Promise<void>;
 }

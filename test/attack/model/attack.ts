@@ -23,7 +23,7 @@ export const modelAttack: Attack = {
   run: (options) => searchModel(options, OPERATIONS),
 };
 
-/** Searches variants side by side until all are searched, time is up, or somebody interrupts. */
+/** Searches variants side by side until all are searched, time is up, or an interrupt comes. */
 export async function searchModel(
   options: AttackOptions,
   operations: number,

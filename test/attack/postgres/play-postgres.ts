@@ -18,7 +18,7 @@ const STUCK_MS = 7_500;
 const FULL_MS = 6_000;
 
 const LANES = 2;
-/** One game in so many has a disk that gets full. */
+/** One game of this many has a disk that gets full. */
 const DISK_EVERY = 4;
 
 export const postgresAttack: Attack = {
@@ -91,7 +91,7 @@ async function strike(account: RealAccount, server: ServerUnderAttack, db: pg.Po
   } else if (blow === 'terminate') {
     await server.terminateBackends();
   } else {
-    // Somebody reads all again meanwhile, so that there is something to hold.
+    // All is read again meanwhile, so that there is something to hold.
     await account.scheduleFullWalks(db);
     const braking = await brake(db, draw.one(BRAKES)).catch(() => undefined);
     await systemClock.sleep(blow === 'stuck' ? STUCK_MS : draw.random() * 2_000);

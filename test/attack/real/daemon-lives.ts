@@ -11,7 +11,7 @@ import { Draw } from '../support/draw.ts';
 import { GameRecord, type GameResult } from '../support/attack.ts';
 import { openTable } from '../support/server.ts';
 
-/** A life that ends before the program has done anything is over within so many ms of its start. */
+/** Longest life of a program that is killed before it has done anything. */
 const EARLY_MS = 1_200;
 /** A life that shows no sign of work is ended. */
 const PATIENCE_MS = 15_000;

@@ -12,7 +12,7 @@ import { type KillsLane, playKills } from '../support/play-kills.ts';
 
 type FaultName = Extract<keyof SandboxOptions, `fault${string}`>;
 
-/** What may become of a POST whether it took effect or not: nobody can tell from the answer. */
+/** Failures that do not tell whether the POST took effect. */
 const UNTOLD = [
   'fault500',
   'fault503',
@@ -85,7 +85,7 @@ const BRAKES = [
   ),
 ] as const;
 
-/** Something is queued each so many ms at most, whether the daemon lives or not. */
+/** Longest time between two operations that are queued, whether the daemon lives or not. */
 const QUEUE_EACH_MS = 400;
 const CANCELS = 0.15;
 /** What the dead left is claimed first: some lives see the end of theirs. */

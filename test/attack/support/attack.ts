@@ -1,6 +1,6 @@
 import { messageOf } from '@research-mirror/runtime/message';
 
-/** What an attack found broken: one line each. */
+/** One thing that an attack found broken. */
 export interface Finding {
   /**
    * - `lost`: the mirror lacks what the source has, or has it otherwise
@@ -16,7 +16,7 @@ export interface Finding {
 export const FINDING_KINDS = ['lost', 'false', 'twice', 'history', 'claim'] as const;
 export type FindingKind = (typeof FINDING_KINDS)[number];
 
-/** What came of one game of an attack: one account, one walk of trials, reproducible by its seed. */
+/** Result of one game: one account, reproducible by its seed. */
 export interface GameResult {
   readonly seed: number;
   /** What was drawn, in a line. */
@@ -24,7 +24,7 @@ export interface GameResult {
   readonly findings: readonly Finding[];
   /** What was counted: walks, kills, requests … */
   readonly counts: Readonly<Record<string, number>>;
-  /** What happened, in order; for whoever has to understand a finding. */
+  /** What happened, in order. */
   readonly trace: readonly string[];
 }
 
@@ -56,14 +56,14 @@ export class GameRecord {
   }
 }
 
-/** How much of it: each attack takes what it understands. */
+/** How much is played; each attack reads the figures that concern it. */
 export interface AttackSize {
-  /** Not 0: so many games, whatever the rest says. */
+  /** Number of games, unless 0; then the other figures decide. */
   readonly games: number;
   readonly walks: number;
-  /** Left out: as many as each attack that kills sees fit. */
+  /** Default: each attack's own. */
   readonly kills?: number | undefined;
-  /** Attacks that repeat rounds, and the model: until this is over. Left out: as long as each sees fit. */
+  /** How long attacks that repeat rounds, and the model, go on. Default: each attack's own. */
   readonly minutes?: number | undefined;
 }
 
@@ -71,9 +71,9 @@ export interface AttackOptions {
   /** The first game's seed; the next games' follow it. */
   readonly seed: number;
   readonly size: AttackSize;
-  /** Games played side by side at most. */
+  /** Most games side by side. */
   readonly parallel: number;
-  /** Interrupts: no game begins any more, and what those under way come to does not count. */
+  /** Interrupts: no further game begins, and those under way do not count. */
   readonly signal: AbortSignal;
   /** Called with each game as it ends. */
   readonly onGame: (result: GameResult) => void;
@@ -87,11 +87,11 @@ export interface Attack {
   run(options: AttackOptions): Promise<AttackReport>;
 }
 
-/** What came of an attack as a whole. */
+/** Result of an attack. */
 export interface AttackReport {
   readonly counts: Readonly<Record<string, number>>;
   readonly findings: Readonly<Record<FindingKind, number>>;
-  /** Things worth telling: what was covered, what could not be done here and why. */
+  /** What was covered, and what could not be done here and why. */
   readonly notes: readonly string[];
   /** Parts that could not be played here: they count neither as passed nor as failed. */
   readonly notPlayed: readonly string[];
@@ -114,7 +114,7 @@ export class Tally {
   }
 
   add(result: GameResult): void {
-    // Whoever interrupts from a terminal interrupts the programs that games run, too: what they then do is no finding.
+    // Ctrl-C reaches the programs that games run, too: what they then do is no finding.
     if (this.#signal?.aborted === true) {
       addCounts(this.counts, { 'games interrupted': 1 });
       return;
@@ -124,7 +124,7 @@ export class Tally {
     this.#onGame(result);
   }
 
-  /** Plays a game; one that breaks off is a finding, and the others go on. One that has no result was given up. */
+  /** Plays a game. One that breaks off is a finding, and the others go on; one without a result was given up. */
   async play(seed: number, game: () => Promise<GameResult | undefined>): Promise<void> {
     try {
       const result = await game();
@@ -175,9 +175,9 @@ export async function playInLanes(
 
 /** An attack that is one game after another. */
 export interface Games {
-  /** Played side by side at most; left out: as many as the attack may. */
+  /** Most games side by side. Default: `parallel`. */
   readonly lanes?: number;
-  /** Whether another one is to begin after so many, where no number of games is asked for. */
+  /** Whether another game begins after `begun` ones, where no number of games is asked for. */
   readonly more: (begun: number, tally: Tally) => boolean;
   /** @param index from 0 up; the seed follows it */
   readonly play: (seed: number, index: number) => Promise<GameResult | undefined>;
@@ -200,7 +200,7 @@ export async function playGames(options: AttackOptions, games: Games): Promise<A
 /** How long attacks that repeat rounds do so. */
 const ROUNDS_MINUTES = 3;
 
-/** For `more`: until the minutes are over, which begin now; at least so many games. */
+/** For `more`: until the minutes are over, which begin now, and for at least `least` games. */
 export function whileRoundsLast({ minutes = ROUNDS_MINUTES }: AttackSize, least = 1): Games['more'] {
   const until = performance.now() + minutes * 60_000;
   return (begun) => begun < least || performance.now() < until;

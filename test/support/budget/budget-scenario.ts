@@ -38,7 +38,7 @@ class EmulatedService {
   /** When requests were sent, and when some of them arrived to be refused. */
   readonly sentAt: number[] = [];
   readonly refusedAt: number[] = [];
-  /** Somebody else's, with the same key. */
+  /** Requests of another user of the key. */
   readonly foreignAt: number[] = [];
   readonly foreignRefusedAt: number[] = [];
 
@@ -72,7 +72,7 @@ class EmulatedService {
     };
   }
 
-  /** A request of somebody else with the same key. */
+  /** A request of another user of the key. */
   foreign(group: RateGroup): void {
     const now = this.#clock.monotonic();
     this.foreignAt.push(now);
@@ -115,7 +115,7 @@ export interface Scenario {
    * for so long.
    */
   readonly goesOnMs?: number;
-  /** SIGKILL this often; the next process starts half a second later with what the store holds. */
+  /** Time between SIGKILLs; the next process starts half a second later with what the store holds. */
   readonly killEveryMs?: number;
   /** Part of the attempts that write nothing: a refused connection, a claim that says no. */
   readonly unsent?: number;
@@ -124,10 +124,10 @@ export interface Scenario {
   readonly failingPages?: number;
   /** Part of the stops that are graceful: what is under way is waited for, unused slots are given back. */
   readonly graceful?: number;
-  /** Somebody else's requests with the same key, per minute, and how they come: at random where nothing is said. */
+  /** Requests a minute of another user of the key, and how they are spread; default: at random. */
   readonly foreignPerMinute?: number;
   readonly foreignComes?: 'at random' | 'evenly' | 'in bursts';
-  /** How long they have been at it when the first process starts. */
+  /** How long the other user has sent when the first process starts. */
   readonly foreignForMs?: number;
   readonly onStart?: (clock: VirtualClock, store: MemoryBudgetStore) => void;
 }

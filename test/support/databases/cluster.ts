@@ -16,7 +16,7 @@ import { onConnection } from '../postgres/on-connection.ts';
 
 const PASSWORD = 'test';
 
-/** Of every server: it can be a primary, a standby and a backup's source, and nobody would miss its disk. */
+/** Of every server: it can be a primary, a standby and a backup's source, and need not survive a loss of power. */
 const SETTINGS: Settings = {
   wal_level: 'replica',
   max_wal_senders: '4',

@@ -136,7 +136,7 @@ export class Programs {
   }
 }
 
-/** What a program is told of one account, whose limits nobody shares. */
+/** Environment of a program that mirrors one account and is the only user of its key. */
 export function accountEnv(databaseUrl: string, service: { readonly url: string; readonly key: string }) {
   return {
     DATABASE_URL: databaseUrl,

@@ -153,7 +153,7 @@ export interface Reaction {
   readonly answerMs?: number;
   /** The connection breaks in place of the answer. */
   readonly reset?: boolean;
-  /** Reading the answer fails, as nobody expects it to. */
+  /** Reading the answer throws an error that no code expects. */
   readonly defect?: boolean;
   readonly status?: number;
   readonly body?: string;

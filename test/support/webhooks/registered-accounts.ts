@@ -114,7 +114,7 @@ export class RegisteredAccount {
     });
   }
 
-  /** Lets time pass: all that is stored of the registration happened so many minutes earlier. */
+  /** Moves all stored moments of the registration back by so many minutes, as if time had passed. */
   async age(minutes: number): Promise<void> {
     const before = (name: string) => sql.raw(earlier(name, `${minutes} minutes`));
     const moments = [
@@ -137,7 +137,7 @@ export class RegisteredAccount {
     });
   }
 
-  /** Our own reading found, eleven minutes ago, so many jobs that finished, that no verified delivery announced. */
+  /** Stores `count` finished jobs that a reading found eleven minutes ago and no verified delivery announced. */
   async finish(count: number): Promise<void> {
     const { kysely } = this.database;
     const at = sql.raw(`now() - interval '11 minutes'`);

@@ -50,7 +50,7 @@ export class RegistrationWorld {
   readonly service: EmulatedWebhooks;
   readonly takeover: Takeover;
   publicUrl: string | undefined = PUBLIC_URL;
-  /** What went wrong against a rule that holds for each single request. */
+  /** Requests that broke a rule which holds for each request. */
   readonly broken: string[] = [];
   /** All that was logged. */
   readonly said: string[] = [];
@@ -235,7 +235,7 @@ class EmulatedWebhooks {
     return this.log.filter((request) => request.method === method).length;
   }
 
-  /** Somebody else registers. */
+  /** Another program registers. */
   intrude(url: string): void {
     this.webhook = this.#make(url, null);
   }

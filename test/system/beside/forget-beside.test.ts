@@ -43,7 +43,7 @@ describe('forget', () => {
     expect(JSON.parse(forgotten.stdout)).toMatchObject({
       rows: [{ collection: 'list_items' }, { collection: 'lists' }, {}],
     });
-    // The daemon opens the account anew, and reads it for both.
+    // The daemon opens the account again, and reads it for the command.
     await system.sync(['--full']);
     const verified = await system.run(['verify', '--json']);
     expect(verified.code).toBe(0);

@@ -48,7 +48,7 @@ describe.runIf(isFaketimeTested())('the database’s clock steps under a lone da
       SOON_MS,
     );
 
-  it('back: it reads on within seconds; and again where the clock was ahead and is put right', async () => {
+  it('back: the daemon reads on within seconds, also where the clock was ahead and is put right', async () => {
     const daemon = await idle();
     await stepClock(cluster, -HOUR);
     await polled();
@@ -79,7 +79,7 @@ describe.runIf(isFaketimeTested())('the database’s clock steps under a lone da
     expect((await system.db.query('select from mirror.recoveries')).rows).toEqual([]);
   });
 
-  it('ahead: what is queued is sent, and what is old by it alone is kept', async () => {
+  it('ahead: the daemon sends what is queued, and keeps what is old by that clock alone', async () => {
     const daemon = await idle();
     await system.db.query(`insert into mirror.events (_user_id, id, type, data, received_at, _raw)
       select _user_id, 'kept', 'job.completed', '{}', now(), '{}' from mirror_sync.account`);

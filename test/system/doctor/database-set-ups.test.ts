@@ -74,7 +74,7 @@ describe('doctor says the cause and the remedy of', () => {
     expect(found.code).toBe(0);
   });
 
-  it('an encoding that holds not every text', async () => {
+  it('an encoding that can’t hold every text', async () => {
     const other = await createTestDatabase('SQL_ASCII');
     more.push(other);
     const url = new URL(String(asOwner()['DATABASE_URL']));
@@ -96,7 +96,7 @@ describe('doctor says the cause and the remedy of', () => {
     );
   });
 
-  it('tables that are somebody else’s', async () => {
+  it('tables that belong to another role', async () => {
     await ask(`alter table ${SCHEMA}.lists owner to postgres; alter view ${SCHEMA}.freshness owner to postgres;
       alter table ${SCHEMA}_sync.scope owner to postgres`);
     expect(
@@ -111,7 +111,7 @@ describe('doctor says the cause and the remedy of', () => {
     });
   });
 
-  it('tables of the operator’s own, which are no concern of it', async () => {
+  it('nothing, where the operator has tables of their own in the schema', async () => {
     await ask(`create table ${SCHEMA}.my_notes (note text)`);
     expect(await examine(setting())).toMatchObject({ code: 0 });
     await ask(`drop table ${SCHEMA}.my_notes`);

@@ -30,7 +30,7 @@ const servers: Server[] = [];
 
 beforeAll(async () => {
   system = await createSystem();
-  // As root PostgreSQL runs as somebody else.
+  // Where tests run as root, PostgreSQL runs as another user.
   await chmod(system.cwd, 0o755);
   dataDir = join(system.cwd, 'data');
 });
@@ -60,7 +60,7 @@ async function listening(answer: RequestListener, port = 0): Promise<number> {
 }
 
 describe('doctor says of the embedded Postgres', () => {
-  it('that there is none yet, makes none, and finds its port taken', async () => {
+  it('that there is none yet, and that its port is taken; it makes none', async () => {
     const port = await listening((_, answer) => void answer.end());
     const wrong = setting({ MIRROR_PG_PORT: String(port) });
     const found = await examine(wrong);
@@ -178,7 +178,7 @@ describe('doctor says of the webhook', () => {
       return undefined;
     });
 
-  it('that the public URL leads to nobody, or to somebody else', async () => {
+  it('that the public URL leads nowhere, or to another program', async () => {
     const port = await nonEphemeralPort();
     const nobody = await examine(withWebhook('https://mirror.invalid', port));
     expect(nobody).toMatchObject({ code: 1 });

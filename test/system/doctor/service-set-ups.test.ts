@@ -44,7 +44,7 @@ const passOn: RequestListener = ({ headers, url = '' }, answer) => {
   }).end();
 };
 
-/** A TLS server before the service, whose certificate nobody trusts. */
+/** A TLS server before the service, with a self-signed certificate. */
 const tlsService = (host?: string): Promise<number> => listening(createTlsServer(SELF_SIGNED, passOn), host);
 
 /** A service that answers so. */
@@ -158,7 +158,7 @@ describe('doctor says the cause and the remedy of', () => {
     });
   });
 
-  it('a service where nobody listens, or whose name is not known', async () => {
+  it('a service where nothing listens, or whose name is not known', async () => {
     const found = await examine(setting({ MIRROR_API_URL: 'http://127.0.0.1:1' }));
     expect(found).toMatchObject({ code: 1 });
     expect(found.the('network')).toMatchObject({
@@ -200,7 +200,7 @@ describe('doctor says the cause and the remedy of', () => {
     });
   });
 
-  it('a clock that goes otherwise', async () => {
+  it('a clock that differs', async () => {
     const wrong = await answering((incoming, answer) => {
       answer.setHeader('date', new Date(Date.now() - 3_600_000).toUTCString());
       answer.end('{"user_id":1001,"data":[],"has_more":false}');

@@ -25,7 +25,7 @@ describe('a key that the service refuses', () => {
 });
 
 describe('a wrong key in place of one of two', () => {
-  it('is the one problem, of the account too that nobody reads since, before it is late and after', async () => {
+  it('is the one problem, also of the account that is no longer read, before it is late and after', async () => {
     system = await createSystem({ keys: `${GOOD}=1001,second-key=1002` });
     await system.sync([], { env: { MIRROR_API_KEY: `${GOOD},second-key` } });
     const env = { MIRROR_API_KEY: `${GOOD},${WRONG}` };

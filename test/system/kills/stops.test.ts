@@ -61,7 +61,7 @@ async function rowsAsked(): Promise<number> {
   return rows;
 }
 
-/** A stop in peace: nobody owns the account, and no process is left in the list. Who is broken off leaves both. */
+/** A clean stop: the account has no owner, and no process is left in the list. A stop that is broken off leaves both. */
 async function expectPeace(): Promise<void> {
   expect((await system.db.query('select 1 from mirror_sync.account where owner is not null')).rows).toEqual(
     [],

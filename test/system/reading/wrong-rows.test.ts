@@ -3,7 +3,7 @@ import type { SandboxOptions } from '@research-mirror/sandbox/switches/sandbox-s
 import type { StatusReport } from '../../../src/status/status-report.ts';
 import { createFrozenSystem, type System } from '../../support/processes/system.ts';
 
-/** Rows that somebody, or the database itself, made wrong: no command calls that equal, complete or healthy. */
+// Rows that were changed by hand, or that Postgres keeps from changing: no command calls that equal, complete or healthy.
 
 let system: System;
 afterEach(() => system.close());

@@ -5,7 +5,7 @@ import { ROOT } from '../../../support/rules/source-files.ts';
 import { KEYS, type ListName } from './mirrored.ts';
 
 /**
- * Compares what a consumer holds with the mirror by change ID, by the query that docs/recipes.md gives to whoever finds
+ * Compares what a consumer holds with the mirror by change ID, by the query that docs/recipes.md gives to consumers that find
  * the mark that the database went back.
  * @param copied change IDs by `list/id`
  * @returns rows that differ, their `key` as `list/id`; `change` is null where the mirror has no such row, `raw` where

@@ -63,7 +63,7 @@ export class TruthLog {
 
   /** Whether the row itself was ever there (`present`), or not there, from `from` to `to`. */
   #was(present: boolean, scope: SourceScope, id: string, from: number, to: number): boolean {
-    // A row that nobody wrote down never was there.
+    // A row that is not in the log was never there.
     let now = false;
     for (const turn of this.#lives.get(rowName(scope, id))?.turns ?? []) {
       if (turn.at > to) break;
