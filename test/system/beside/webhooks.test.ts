@@ -1,9 +1,8 @@
 import { createHmac } from 'node:crypto';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { SandboxOptions } from '@research-mirror/sandbox/switches/sandbox-switches';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
+import { listen } from '@research-mirror/runtime/testing/loopback-server';
 import { differences } from '../../support/mirror/mirror-truth.ts';
 import {
   createFrozenSystem,
@@ -47,12 +46,8 @@ async function registration(): Promise<{ state: string; url: string | null } | u
   return rows[0];
 }
 
-async function aJob(): Promise<string> {
-  const { rows } = await system.db.query<{ job_id: string }>(
-    `select job_id from mirror.research_jobs where status = 'completed' order by random() limit 1`,
-  );
-  return rows[0]?.job_id ?? '';
-}
+const aJob = (): Promise<string> =>
+  system.one(`select job_id from mirror.research_jobs where status = 'completed' order by random() limit 1`);
 
 /** Changes a job, of which only an event tells. @returns the event's ID */
 async function tellOfAChange(note: string): Promise<string> {
@@ -105,12 +100,10 @@ describe('a daemon with a public URL', () => {
 
   it('that leads elsewhere says so at once, with the remedy', async () => {
     system = await still();
-    const stranger = createServer((_, answer) => void answer.end('ok\n'));
-    await new Promise<void>((resolve) => void stranger.listen(0, '127.0.0.1', resolve));
-    const { port } = stranger.address() as AddressInfo;
+    const stranger = await listen((_, answer) => void answer.end('ok\n'));
     try {
       const { env } = await reachable();
-      const daemon = await registered({ ...env, MIRROR_PUBLIC_URL: `http://127.0.0.1:${port}` });
+      const daemon = await registered({ ...env, MIRROR_PUBLIC_URL: stranger.url });
       await eventually('the problem', async () => (await system.run(['status'])).code === 1);
       const { problems } = JSON.parse((await system.run(['status', '--json'])).stdout) as {
         problems: unknown;
@@ -126,7 +119,7 @@ describe('a daemon with a public URL', () => {
       expect(daemon.output()).toContain('its deliveries do not get here');
       await daemon.stop();
     } finally {
-      stranger.close();
+      await stranger.close();
     }
   });
 

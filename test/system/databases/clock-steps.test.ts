@@ -26,25 +26,19 @@ describe.runIf(isFaketimeTested())('the database’s clock steps under a lone da
     // So few lists that the rate limit lets the account be opened five times a minute.
     system = await createSystem({ lists: 2 }, { url: cluster.url, drop: () => cluster.remove() });
     const daemon = await system.daemon();
-    await eventually('the first load', async () => {
-      const { rows } = await system.db.query<{ loaded: boolean }>(
-        `select count(*) > 5 and bool_and(state = 'current' and next_poll_at > now()) as loaded from mirror.freshness`,
-      );
-      return rows[0]?.loaded;
-    });
+    const loaded = `select count(*) > 5 and bool_and(state = 'current' and next_poll_at > now()) from mirror.freshness`;
+    await eventually('the first load', () => system.one<boolean>(loaded));
     return daemon;
   };
   /** By the clock as it is now everything was polled, and will be. */
   const polled = () =>
     eventually(
       'polls by the clock as it is now',
-      async () => {
-        const { rows } = await system.db.query<{ polled: boolean }>(
+      () =>
+        system.one<boolean>(
           `select bool_and(polled_at between now() - interval '1 minute' and now()
-             and next_poll_at < now() + interval '2 minutes') as polled from mirror.freshness`,
-        );
-        return rows[0]?.polled;
-      },
+             and next_poll_at < now() + interval '2 minutes') from mirror.freshness`,
+        ),
       SOON_MS,
     );
 

@@ -94,12 +94,7 @@ describe.runIf(disk !== undefined)('a full disk', () => {
     await eventually('the trial', () => daemon.output().includes('not ready: '));
     expect((await ready()).body).toContain('53100');
     expect(await read(400)).not.toBe(0);
-    const beaten = async (): Promise<Date> => {
-      const { rows } = await system.db.query<{ at: Date }>(
-        'select max(alive_until) as at from mirror_sync.process',
-      );
-      return rows[0]?.at ?? new Date(0);
-    };
+    const beaten = (): Promise<Date> => system.one('select max(alive_until) from mirror_sync.process');
     const before = await beaten();
     await eventually('not to be ready', async () => {
       const { status, body } = await ready();

@@ -18,13 +18,11 @@ async function askedWith(key: number): Promise<number> {
   return (await system.sandbox.control.log()).filter((record) => record.key === key).length;
 }
 
-async function rowsOf(user: number): Promise<number> {
-  const { rows } = await system.db.query<{ rows: number }>(
-    'select count(*)::int as rows from mirror.research_jobs where _user_id = $1 and _deleted_at is null',
-    [user],
+const rowsOf = (user: number): Promise<number> =>
+  system.one(
+    'select count(*)::int from mirror.research_jobs where _user_id = $1 and _deleted_at is null',
+    user,
   );
-  return rows[0]?.rows ?? 0;
-}
 
 describe('of two keys of one account, one that answers for another', () => {
   it('is marked and not used, also after a restart; the other one goes on', async () => {

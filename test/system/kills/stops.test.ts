@@ -69,10 +69,7 @@ async function expectPeace(): Promise<void> {
   expect((await system.db.query('select 1 from mirror_sync.process')).rows).toEqual([]);
 }
 
-async function jobs(): Promise<number> {
-  const { rows } = await system.db.query<{ count: number }>('select count(*)::int from mirror.research_jobs');
-  return rows[0]?.count ?? Number.NaN;
-}
+const jobs = (): Promise<number> => system.one('select count(*)::int from mirror.research_jobs');
 
 async function embeddedJobs(): Promise<number> {
   const { stdout } = await system.run(['sql', '--json', 'select count(*) from research_jobs'], EMBEDDED);
