@@ -7,7 +7,7 @@ import { eventually } from '@research-mirror/runtime/testing/eventually';
 import type { Problem } from '../../../src/status/problem.ts';
 import type { StatusReport } from '../../../src/status/status-report.ts';
 import { createSite, type Site, urlAt } from '../../support/databases/cluster.ts';
-import { examine, type Examination } from '../../support/processes/doctor.ts';
+import { examine, type Examination, settingOf } from '../../support/processes/doctor.ts';
 import { createSystem, type Daemon, type System } from '../../support/processes/system.ts';
 import { ask } from '../../support/postgres/on-connection.ts';
 
@@ -19,16 +19,7 @@ async function ready(): Promise<{ status: number; body: string }> {
   return { status: answer.status, body: await answer.text() };
 }
 
-const doctor = (): Promise<Examination> =>
-  examine({
-    cwd: system.cwd,
-    env: {
-      DATABASE_URL: system.databaseUrl,
-      MIRROR_API_URL: system.sandbox.url,
-      MIRROR_API_KEY: system.sandbox.key,
-      MIRROR_HTTP_PORT: '0',
-    },
-  });
+const doctor = (): Promise<Examination> => examine(settingOf(system));
 
 async function problems(): Promise<readonly Problem[]> {
   const { stdout } = await system.run(['status', '--json']);

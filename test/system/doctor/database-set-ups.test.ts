@@ -1,7 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { isPgbouncerTested, startPgbouncer } from '../../support/databases/pgbouncer.ts';
-import { examine, ran, type DoctorSetting, type Examination } from '../../support/processes/doctor.ts';
+import {
+  examine,
+  ran,
+  settingOf,
+  type DoctorSetting,
+  type Examination,
+} from '../../support/processes/doctor.ts';
 import { createSystem, type Environment, type System } from '../../support/processes/system.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/postgres/postgres.ts';
 import { ask as rowsAt } from '../../support/postgres/on-connection.ts';
@@ -40,16 +46,7 @@ function asOwner(env: Environment = {}): Environment {
   return { DATABASE_URL: url.href, MIRROR_SCHEMA: SCHEMA, ...env };
 }
 
-const setting = (env: Environment = {}): DoctorSetting => ({
-  cwd: system.cwd,
-  env: {
-    MIRROR_API_URL: system.sandbox.url,
-    MIRROR_API_KEY: system.sandbox.key,
-    MIRROR_HTTP_PORT: '0',
-    ...asOwner(),
-    ...env,
-  },
-});
+const setting = (env: Environment = {}): DoctorSetting => settingOf(system, { ...asOwner(), ...env });
 
 /** Breaks it, expects one check to say so, does what it prints, and gives what is found then: nothing. */
 async function mendedBySql(

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { nonEphemeralPort } from '@research-mirror/embedded-postgres/ports';
 import { removeTestServer } from '../../support/postgres/postgres.ts';
-import { examine, type DoctorSetting } from '../../support/processes/doctor.ts';
+import { examine, settingOf, type DoctorSetting } from '../../support/processes/doctor.ts';
 import { createSystem, type Environment, type System } from '../../support/processes/system.ts';
 
 /** Whether this user may make a small disk: root may, outside of most containers. */
@@ -42,15 +42,9 @@ afterAll(async () => {
   await system.close();
 });
 
-const setting = (env: Environment = {}): DoctorSetting => ({
-  cwd: system.cwd,
-  env: {
-    MIRROR_API_URL: system.sandbox.url,
-    MIRROR_API_KEY: system.sandbox.key,
-    MIRROR_HTTP_PORT: '0',
-    ...env,
-  },
-});
+/** Without DATABASE_URL: the embedded Postgres. */
+const setting = (env: Environment = {}): DoctorSetting =>
+  settingOf(system, { DATABASE_URL: undefined, ...env });
 
 async function listening(answer: RequestListener, port = 0): Promise<number> {
   const server = createServer(answer);

@@ -5,7 +5,7 @@ import type { AddressInfo, Server } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { SELF_SIGNED } from '../../support/network/self-signed.ts';
-import { examine, type DoctorSetting } from '../../support/processes/doctor.ts';
+import { examine, settingOf, type DoctorSetting } from '../../support/processes/doctor.ts';
 import { runProgram } from '../../support/processes/program.ts';
 import { createSystem, type Environment, type System } from '../../support/processes/system.ts';
 
@@ -20,16 +20,7 @@ afterEach(() => {
 });
 afterAll(() => system.close());
 
-const setting = (env: Environment = {}): DoctorSetting => ({
-  cwd: system.cwd,
-  env: {
-    DATABASE_URL: system.databaseUrl,
-    MIRROR_API_URL: system.sandbox.url,
-    MIRROR_API_KEY: 'key-a',
-    MIRROR_HTTP_PORT: '0',
-    ...env,
-  },
-});
+const setting = (env: Environment = {}): DoctorSetting => settingOf(system, env);
 
 async function listening(server: Server, host = '127.0.0.1'): Promise<number> {
   servers.push(server);
