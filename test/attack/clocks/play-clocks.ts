@@ -15,10 +15,10 @@ import { type Attack, type GameResult, noFindings, playGames } from '../support/
 const SMALL = { jobs: 60, bulkJobs: 4, lists: 3, itemsPerList: 8, watchlist: 15, limitSequence: 3_000 };
 const MOST_STEPS = 3;
 const HOUR = 3_600_000;
-/** How far the clock is set: the unit is drawn, and how many of it. */
+/** Units of a step, in ms; one is drawn, and a number of it. */
 const UNITS = { seconds: 1_000, minutes: 60_000, hours: HOUR, days: 24 * HOUR };
 const WEIGHTS = { seconds: 2, minutes: 3, hours: 4, days: 1 };
-/** What the daemon's process is in while the clock steps. */
+/** State of the daemon's process while the clock steps, with its weight. */
 const PROCESS = { alive: 8, stopped: 1, dead: 2 };
 /**
  * A heartbeat notices a step, an account that broke is opened again 5 s later, and a dead owner's is taken after 12 s.

@@ -12,7 +12,7 @@ export interface Sent {
 }
 
 /**
- * Nothing is sent twice, whatever the database forgot. Of what it forgot no row tells; where it keeps what is committed
+ * Nothing is sent twice, whatever the database forgot. What it forgot has no row; where it keeps what is committed
  * durably, every row is there, and true. What is held waits for a person who knows whether it was sent.
  * @param kept the database lost nothing that was committed durably
  */

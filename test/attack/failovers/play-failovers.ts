@@ -67,10 +67,10 @@ const PATIENCE_MS = 180_000;
 /** Said once everything is started. */
 const STARTED = 'mirroring into';
 
-/** Part of the games that begin with a mirror that is loaded, and a webhook that is registered. */
+/** Share of the games that begin with a loaded mirror and a registered webhook. */
 const FINISHED = 0.8;
 
-/** What the daemon's process is in while the database goes back. */
+/** State of the daemon's process while the database goes back, with its weight. */
 const PROCESS = { alive: 6, stopped: 1, dead: 2 };
 
 const GAMES = 200;

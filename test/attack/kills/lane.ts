@@ -8,16 +8,16 @@ import { type KillsLane, playKills } from '../support/play-kills.ts';
 import { openTable } from '../support/server.ts';
 import { BRAKES, killBlocked, prepareCommitBrake } from './brakes.ts';
 
-/** A life ends at a moment from here … */
+/** Earliest moment of a kill after the start. */
 const EARLIEST_MS = 50;
-/** … to here after its start. */
+/** Latest moment of a kill after the start. */
 const LATEST_MS = 3_000;
-/** Some are let live longer, so that second proofs come. */
+/** Share of the lives that last longer, so that second proofs come. */
 const LONG_LIFE = 0.12;
 const LONG_LIFE_MS = 8_000;
-/** Part of the other kills whose moment is counted from the first request on. */
+/** Share of the other kills whose moment is counted from the first request. */
 const READING = 0.5;
-/** Part of the kills that wait for a statement that a brake stops. */
+/** Share of the kills that wait for a statement that a brake stops. */
 const BRAKED = 0.5;
 /** How the program is run in a life: the daemon, or a pass of its own. */
 const WAYS = { daemon: 3, 'sync --full': 1 };
@@ -87,11 +87,11 @@ async function live(account: RealAccount, db: pg.Pool, url: string): Promise<voi
   );
 }
 
-/** What every page writes: there a kill is sure to find a statement. */
+/** Brakes on what every page writes: there a kill finds a statement. */
 const EACH_PAGE = BRAKES.slice(0, 3);
 const FIRST_REQUEST_MS = 6_000;
 
-/** Until the program reads; if it does not: for a while. */
+/** Waits until the program reads, at most `FIRST_REQUEST_MS`. */
 async function firstRequest(account: RealAccount, { child }: Running): Promise<void> {
   const before = account.requests();
   const reads = (): boolean => account.requests() > before || child.exitCode !== null;

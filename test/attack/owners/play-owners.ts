@@ -84,7 +84,7 @@ async function playOwners(seed: number, url: string): Promise<GameResult> {
   }
 }
 
-/** Part of the stops for which Postgres holds a statement of a page; the others come at any moment. */
+/** Share of the stops for which Postgres holds a statement of a page; the others come at any moment. */
 const IN_COMMIT = 0.75;
 /** Tables that a page of a first reading writes, and COMMIT itself. The other daemon writes none of them. */
 const OF_PAGES = BRAKES.filter(({ name }) =>
@@ -92,7 +92,7 @@ const OF_PAGES = BRAKES.filter(({ name }) =>
     name,
   ),
 );
-/** A table that no page is about to write is given up for another one. */
+/** Tables that are tried until a page waits to write one. */
 const TRIES = 6;
 const LOOKS = 25;
 /** How long a statement may still be held after its client was stopped, in half of the cases. */

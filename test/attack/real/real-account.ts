@@ -18,7 +18,7 @@ import { TruthLog } from '../walks/source/truth-log.ts';
 
 /** The least that MIRROR_SETTLE may be. */
 const GRACE_PERIOD_MS = 1_000;
-/** `sync --full` until the mirror is equal: one, and a second where only two equal walks can prove. */
+/** Most runs of `sync --full` until the mirror is equal: a second one where only two equal walks can prove. */
 const READINGS = 2;
 const USER = 1001;
 const NAMES = Object.keys(KEYS) as ListName[];
@@ -35,7 +35,7 @@ export class RealAccount extends GameRecord {
   readonly #log = new TruthLog();
   readonly #operator: Operator;
   readonly #programs = new Programs();
-  /** The service answers from this process: as late as that is at times on a busy machine. */
+  /** Delays of this process, from which the service answers, on a busy machine. */
   readonly #stalls = monitorEventLoopDelay();
   #acting: NodeJS.Timeout | undefined;
   #isActing = false;
@@ -195,7 +195,7 @@ export class RealAccount extends GameRecord {
     const { order } = this.source.state.options;
     const answers = new AnswerLog();
     const log = this.source.state.requests.log(0);
-    // Who was killed may not have seen an answer: which rows were on it says nothing.
+    // A killed program may not have seen an answer: the rows on it prove nothing.
     for (const { path, at } of log) answers.note(path, at, at, '');
     const { findings, deletions, beyondP2, toldEmpty } = await checkDeletions(db, NAMES, user, {
       log: this.#log,

@@ -25,7 +25,7 @@ const UNTOLD = [
   'faultRedirect',
 ] as const satisfies readonly FaultName[];
 
-/** Those by which a service that tells the truth says that it has not done it. */
+/** Answers by which a truthful service says that it has not done it. */
 const REFUSALS = [
   'fault402',
   'fault409',
@@ -40,10 +40,10 @@ const NO_FAULTS = Object.fromEntries(
   [...UNTOLD, ...REFUSALS, ...ODD_ANSWERS].map((name) => [name, 0]),
 ) as Partial<SandboxOptions>;
 
-/** Everything is answered, and as it is. */
+/** Every request is answered, and truthfully. */
 const ALL_WELL: Partial<SandboxOptions> = { ...NO_FAULTS, latencyMin: 1, latencyMax: 25 };
 
-/** What happens to POST requests for a while. */
+/** Draws what happens to POST requests for a while. */
 function drawFaults(draw: Draw): {
   readonly switches: Partial<SandboxOptions>;
   readonly what: string;
@@ -68,7 +68,7 @@ function drawFaults(draw: Draw): {
   return { switches, what: `${chosen.join(' and ') || 'no faults'} (${faultEffect}, ${share})` };
 }
 
-/** Far above what is sent: the kills are to take minutes, not hours. */
+/** Far above the number that is sent, so that the kills take minutes and not hours. */
 const LIMIT = 3_000;
 const LIMITS: Partial<SandboxOptions> = {
   limitClay: LIMIT,
@@ -211,7 +211,7 @@ async function keepQueueing(
   }
 }
 
-/** How many were sent so far. */
+/** Submissions that were sent so far. */
 async function sent({ db }: DaemonLives): Promise<number> {
   const { rows } = await db.query<{ count: number }>(
     'select count(*)::int as count from mirror.submissions where sent_at is not null',
@@ -219,7 +219,7 @@ async function sent({ db }: DaemonLives): Promise<number> {
   return rows[0]?.count ?? 0;
 }
 
-/** Those without an end, a line each. */
+/** Submissions without an end, a line each. */
 async function openOf({ db }: DaemonLives): Promise<string[]> {
   const { rows } = await db.query<{ line: string }>(
     `select concat_ws(' ', operation, submission_id, state, error, 'not before', _not_before) as line

@@ -12,7 +12,7 @@ import { VirtualClock } from '@research-mirror/runtime/testing/virtual-clock';
 interface Network {
   /** Time of one direction, ms. */
   readonly latency: (random: Random) => number;
-  /** Part of the requests that get no answer; they reach the service at any time up to `lateMs`. */
+  /** Share of the requests that get no answer; they reach the service at any time up to `lateMs`. */
   readonly lost: number;
   readonly lateMs: number;
   /** When the client gives a request up. */
@@ -111,18 +111,18 @@ export interface Scenario {
   /** The groups of the requests, one worker after the other; left out: `other`. */
   readonly groups?: readonly RateGroup[];
   /**
-   * In place of the kill another process takes the account over, and the first one, which does not know it, goes on
-   * for so long.
+   * In place of the kill another process takes the account over, and the first one, which does not know it, goes on for
+   * this long.
    */
   readonly goesOnMs?: number;
   /** Time between SIGKILLs; the next process starts half a second later with what the store holds. */
   readonly killEveryMs?: number;
-  /** Part of the attempts that write nothing: a refused connection, a claim that says no. */
+  /** Share of the attempts that write nothing: a refused connection, a claim that says no. */
   readonly unsent?: number;
-  /** Part of the pages whose transaction carries freed slots, and part of those that fail. */
+  /** Share of the pages whose transaction carries freed slots, and share of those that fail. */
   readonly pages?: number;
   readonly failingPages?: number;
-  /** Part of the stops that are graceful: what is under way is waited for, unused slots are given back. */
+  /** Share of the stops that are graceful: what is under way is waited for, unused slots are given back. */
   readonly graceful?: number;
   /** Requests a minute of another user of the key, and how they are spread; default: at random. */
   readonly foreignPerMinute?: number;
@@ -232,7 +232,7 @@ async function work(
       });
       if (random() < (scenario.pages ?? 1)) await page(scenario, budget, store, random, signal);
     } catch {
-      // No answer, or killed: the next request, if any, tells. Who was taken over asks again and again.
+      // No answer, or killed: the next request, if any, tells. A process that was taken over asks again and again.
       if (scenario.goesOnMs !== undefined) await clock.sleep(250);
     }
   }

@@ -106,7 +106,7 @@ export function makeFolder(): { readonly path: string; remove(): void } {
   return { path, remove: () => rmSync(path, { recursive: true, force: true }) };
 }
 
-/** Whether it runs no more. */
+/** Whether it has ended. */
 export function hasEnded({ child }: Running): boolean {
   return child.exitCode !== null || child.signalCode !== null;
 }

@@ -24,11 +24,11 @@ export class RegisteredAccount {
   readonly userId: string;
   readonly changed: string[] = [];
   readonly lines: string[] = [];
-  /** Secrets that receivers had hidden. */
+  /** Secrets that receivers asked to hide. */
   readonly hidden = new Set<string>();
   options: Partial<RegistrarOptions> = {};
   fence: Fence;
-  /** By what the registrar's loop ended. */
+  /** The error that ended the registrar's loop. */
   ended: unknown;
   #jobs = 0;
   readonly #transport: Transport;
@@ -166,7 +166,7 @@ export class RegisteredAccount {
     return this.row(`select * from mirror_sync.registration where _user_id = ${this.userId}`);
   }
 
-  /** How often the service was asked so: `GET`, `POST` (registers), `DELETE`. */
+  /** Requests of that method: `GET`, `POST` (registers), `DELETE`. */
   async asked(method: string): Promise<number> {
     return (await this.sandbox.control.log()).filter((request) => request.method === method).length;
   }

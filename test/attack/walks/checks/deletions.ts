@@ -15,9 +15,9 @@ interface Deletion {
 interface Evidence {
   readonly log: TruthLog;
   readonly answers: AnswerLog;
-  /** An answer may be as old as this. */
+  /** Greatest age of an answer. */
   readonly lagMs: number;
-  /** An answer may have been made so long after the moment that is known of it. */
+  /** How much later than its known moment an answer may have been made. */
   readonly slackMs: number;
   readonly gracePeriodMs: number;
   readonly history: boolean;

@@ -190,7 +190,7 @@ class Run {
     }
   }
 
-  /** Readings while Postgres refuses rows: each item is mirrored, or set apart. Then it refuses no more. */
+  /** Readings while Postgres refuses rows: each item is mirrored, or in quarantine. Then it refuses none. */
   async #readRefused(account: MirrorAccount): Promise<void> {
     const { db } = this.#table;
     let errors: string[] = [];
