@@ -82,7 +82,7 @@ const CHANGES: readonly (readonly [RowAddress['collection'], string, string | nu
   ['account', '1001', 'ada@example.com', null],
 ];
 
-/** What the page of that account has besides. */
+/** Latest changes on the page of that account. */
 export function firstLatestRows(): readonly Hit[] {
   return CHANGES.map(([collection, key, name, state], index) =>
     sampleHit({ row: { userId: '1001', collection, key }, name, state, at: before(40 + 17 * index) }),

@@ -71,7 +71,7 @@ describe.runIf(isBrowserTested()).each([
     await page.getByText('with the state completed').waitFor();
     await page.getByRole('link', { name: 'research-mirror' }).click();
     expect(await page.locator('h1').innerText()).toBe('The mirror is healthy');
-    // Whoever leaves the status page may leave what it has just asked for.
+    // Leaving the status page may cut what it has just asked for.
     expect(complaints.filter((each) => !each.endsWith('?view failed'))).toEqual([]);
   });
 

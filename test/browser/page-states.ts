@@ -14,7 +14,7 @@ import {
 
 const LONG = 'x7Qp'.repeat(60);
 
-/** What an account's page has besides, with keys that are hard to show. */
+/** Latest changes of an account's page, with keys that are hard to show. */
 export const LATEST_ROWS: readonly Hit[] = [
   sampleHit({ row: { userId: '42', collection: 'research_jobs', key: '48210' } }),
   sampleHit({ row: { userId: '42', collection: 'list_items', key: `17:${LONG}` }, state: null }),

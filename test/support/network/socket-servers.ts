@@ -15,7 +15,7 @@ type Options = Parameters<typeof createTransport>[0];
 /** Servers that tests play below HTTP, and requests to them. To be called once in a test file: all are closed after each test. */
 export function socketServers() {
   const closing: (() => void)[] = [];
-  /** Closes all that was opened so far: nobody listens there any more. */
+  /** Closes all that was opened so far. */
   const closeAll = (): void => {
     for (const close of closing.splice(0).toReversed()) close();
   };
