@@ -3,6 +3,7 @@ import { COLLECTION_NAMES, type CollectionName } from '../model/collections.ts';
 import { parseCronLine } from './parse-cron.ts';
 import { parseDatabaseUrl, parseNotifyUrl, parsePublicUrl, parseServiceUrl } from './urls.ts';
 import * as values from './parse-values.ts';
+import { parseChoice, SIGNATURE_SCHEMES } from './parse-values.ts';
 
 /** An environment variable, for the documents and for the scrubbing of output. */
 export interface Variable {
@@ -112,7 +113,7 @@ export const SETTINGS = {
   budgetShare: setting('MIRROR_BUDGET_SHARE', '0.8', values.parseShare, {
     means: 'part of every rate limit that this program may use',
   }),
-  deletes: setting('MIRROR_DELETES', 'soft', values.parseChoice(['soft', 'hard']), {
+  deletes: setting('MIRROR_DELETES', 'soft', parseChoice(['soft', 'hard']), {
     means: 'what happens to rows that are gone: `soft` marks them, `hard` removes them',
   }),
   history: setting('MIRROR_HISTORY', 'on', values.parseHistory, {
@@ -121,7 +122,7 @@ export const SETTINGS = {
   gracePeriodMs: setting('MIRROR_SETTLE', '60s', values.parseDuration('1s'), {
     means: "least time between the two proofs of a deletion; more than the service's replicas may lag",
   }),
-  schemaDrift: setting('MIRROR_SCHEMA_DRIFT', 'add', values.parseChoice(['add', 'freeze', 'raw']), {
+  schemaDrift: setting('MIRROR_SCHEMA_DRIFT', 'add', parseChoice(['add', 'freeze', 'raw']), {
     means:
       'what happens to new fields: `add` makes columns for them, `raw` keeps them in `_raw` only, `freeze` does so until you [accept them](operations.md#new-fields-that-wait-for-you)',
   }),
@@ -177,16 +178,11 @@ export const SETTINGS = {
       means: 'port of the listener for deliveries',
       shown: '`PORT`, else `8081`',
     }),
-    takeover: setting(
-      'MIRROR_WEBHOOK_TAKEOVER',
-      'if-empty',
-      values.parseChoice(['never', 'if-empty', 'always']),
-      {
-        means:
-          'whether to replace another URL: `never`, `if-empty`, `always` ([webhooks](operations.md#webhooks))',
-      },
-    ),
-    scheme: setting('MIRROR_WEBHOOK_SCHEME', 'auto', values.parseChoice(values.SIGNATURE_SCHEMES), {
+    takeover: setting('MIRROR_WEBHOOK_TAKEOVER', 'if-empty', parseChoice(['never', 'if-empty', 'always']), {
+      means:
+        'whether to replace another URL: `never`, `if-empty`, `always` ([webhooks](operations.md#webhooks))',
+    }),
+    scheme: setting('MIRROR_WEBHOOK_SCHEME', 'auto', parseChoice(SIGNATURE_SCHEMES), {
       means: 'narrows to one signature scheme ([webhooks](operations.md#webhooks))',
     }),
     header: setting('MIRROR_WEBHOOK_HEADER', 'X-Service-Signature', values.parseHeaderName, {
@@ -211,17 +207,12 @@ export const SETTINGS = {
     level: optional(
       'LOG_LEVEL',
       '`info`; `warn` for commands other than `start`',
-      values.parseChoice(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']),
+      parseChoice(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']),
       { means: '`trace` to `fatal`, or `silent`; no level shows a secret' },
     ),
-    format: optional(
-      'LOG_FORMAT',
-      '`pretty` on a terminal, else `json`',
-      values.parseChoice(['json', 'pretty']),
-      {
-        means: '`pretty` for people, `json` for programs',
-      },
-    ),
+    format: optional('LOG_FORMAT', '`pretty` on a terminal, else `json`', parseChoice(['json', 'pretty']), {
+      means: '`pretty` for people, `json` for programs',
+    }),
   },
 } as const satisfies Table;
 

@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { AT, before, sampleProblem } from '../../test/support/processes/status-report.ts';
-import { briefProblem, notificationBody } from './notifier.ts';
+import { notificationBody } from './notifier.ts';
+import { briefProblem } from './problem-store.ts';
 
 const MIRROR = { schema: 'mirror', service: 'https://service.example/v1', version: '1.2.3' };
 const beganAt = new Date(AT);

@@ -2,10 +2,10 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { Webhook } from 'standardwebhooks';
 import { listen, type LoopbackServer } from '@research-mirror/runtime/testing/loopback-server';
 import { createNotifyReceiver, type NotifyReceiver } from '../../../src/daemon/notify-receiver.ts';
-import { type BriefProblem, problemTeller } from '../../../src/daemon/notifier.ts';
+import { problemTeller } from '../../../src/daemon/notifier.ts';
 import { judge } from '../../../src/status/problems.ts';
 import { Secret } from '../../../src/config/secret.ts';
-import { createProblemStore } from '../../../src/daemon/problem-store.ts';
+import { type BriefProblem, createProblemStore } from '../../../src/daemon/problem-store.ts';
 import type { AccountStatus, StatusReport } from '../../../src/status/status-report.ts';
 import { testDatabase } from '../../support/databases/migrated-database.ts';
 import {
