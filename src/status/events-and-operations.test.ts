@@ -5,14 +5,14 @@ import {
   sampleReport,
   sampleWebhook,
 } from '../../test/support/processes/status-report.ts';
-import type { AccountStatus, Facts, WebhookStatus } from './status-report.ts';
+import type { AccountStatus, Facts } from './status-report.ts';
 import { problemLine } from './problem.ts';
 import { goAstray, leftAlone, STOPPED, SUSPECT_SIGNATURES } from '../events/decisions.ts';
 import { judge } from './problems.ts';
 
 const account = (changes: Partial<AccountStatus> = {}): AccountStatus =>
   sampleAccount({ submissions: NO_SUBMISSIONS, ...changes });
-const webhook = (changes: Partial<WebhookStatus>): AccountStatus =>
+const webhook = (changes: Partial<AccountStatus['webhook']>): AccountStatus =>
   account({ webhook: sampleWebhook(changes) });
 
 /** As people read it. */

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { DatabaseUnavailable } from '@research-mirror/runtime/errors';
 import { AT, before, sampleFound } from '../../test/support/processes/status-report.ts';
 import { sampleLookups, sampleStory } from '../../test/support/processes/sample-lookups.ts';
-import type { Found, RowAddress, RowFilter } from './lookup.ts';
+import type { Found, RowAddress } from './lookup.ts';
 import { lookupRoute, type Lookups } from './lookup-routes.ts';
 
 const EVIL = `<img src=x onerror=alert(1)>"'&`;
@@ -11,7 +11,7 @@ const ESCAPED = '&lt;img src=x onerror=alert(1)&gt;&quot;&#39;&amp;';
 async function ask(path: string, changes: Partial<Lookups> = {}) {
   const { pathname, searchParams } = new URL(`http://localhost:8080/${path}`);
   const route = lookupRoute(pathname, sampleLookups(changes));
-  const reply = await route?.({ path: pathname, query: searchParams });
+  const reply = await route?.(searchParams);
   return { status: reply?.status, body: String(reply?.body), headers: new Headers(reply?.headers) };
 }
 
@@ -77,7 +77,7 @@ describe('a search', () => {
 
 describe('the rows of a collection', () => {
   it('are asked for by account, collection and state, and lead to themselves, to their states, and on', async () => {
-    const asked: RowFilter[] = [];
+    const asked: Parameters<Lookups['rows']>[0][] = [];
     const rows: Lookups['rows'] = async (filter) => {
       asked.push(filter);
       return { at: AT, found: [sampleFound({ state: `${EVIL}&state=x` })], next: '7' };

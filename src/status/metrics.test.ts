@@ -6,7 +6,9 @@ import {
   before,
 } from '../../test/support/processes/status-report.ts';
 import { MalformedAnswer, RateLimited, TransportError } from '../model/errors.ts';
-import { createMetrics, type RequestEnded } from './metrics.ts';
+import { createMetrics, type Metrics } from './metrics.ts';
+
+type RequestEnded = Parameters<Metrics['requestEnded']>[0];
 
 const scope = { userId: '42', collection: 'list_items', parent: '7' } as const;
 const request = (changes: Partial<RequestEnded>): RequestEnded => ({

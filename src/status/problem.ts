@@ -4,8 +4,8 @@ const AGAIN = 'it is tried again, at the latest after 5 minutes';
 const POLLS = 'only polls find changes';
 
 /**
- * What may be wrong, the worst first: labels of a metric, and headings of the runbook (docs/operations.md, "Problems").
- * Each with what happens without anybody, and what mends it, where the place or the message does not say more.
+ * Causes of problems, the worst first: labels of a metric, and headings of the runbook (docs/operations.md, "Problems").
+ * Each with what happens by itself and the remedy, unless a finding says more.
  */
 export const PROBLEMS = {
   database_unready: ['it is tried again all the time', '"research-mirror doctor" says what is in the way'],
@@ -57,27 +57,27 @@ export interface Problem {
   readonly cause: ProblemCause;
   /** What is wrong, without a full stop. */
   readonly what: string;
-  /** When it began, ISO 8601, as far as it is known. */
+  /** When it began, ISO 8601, if known. */
   readonly since: string | null;
-  /** `42`, `42/lists`, `lists (…)`: accounts, their collections, one of all accounts; empty: the whole mirror. */
+  /** Accounts (`42`), their collections (`42/lists`), or collections of all accounts (`lists (…)`); empty: everything. */
   readonly affects: readonly string[];
   readonly byItself: string;
-  /** What mends it: a command or what to set. Null: `what` says it. */
+  /** A command, or what to set. Null: `what` says it. */
   readonly remedy: string | null;
 }
 
-/** The scope, the request that met it, its cursor, and numbers: what one origin says differently in each place. */
+/** The scope, the request, its cursor, and numbers: what differs between places where one cause shows. */
 const OF_ONE_PLACE = /\d+\/[a-z_]+(?:\/\S+)?: |\b[A-Z]{3,7} \/\S*|\((?:after "[^"]*"|from the top)\)|\d+/g;
 
-/** What is the same wherever the same origin is met. */
+/** Equal for all messages of one cause. */
 export function withoutPlace(why: string): string {
   return why.replaceAll(OF_ONE_PLACE, '');
 }
 
-/** So many are named; of more it is counted what they are. */
+/** Most places that are named; more are counted. */
 const NAMED = 4;
 
-/** What a problem affects, in a few words: `42/lists, 43`, or `36 collections of 12 accounts`; '' for the whole mirror. */
+/** `42/lists, 43`, or `36 collections of 12 accounts`; '' for the whole mirror. */
 export function affectedBy({ affects }: Pick<Problem, 'affects'>): string {
   if (affects.length <= NAMED) return affects.join(', ');
   const accounts = new Set(affects.map((each) => each.split('/')[0]));
@@ -86,7 +86,6 @@ export function affectedBy({ affects }: Pick<Problem, 'affects'>): string {
   return collections === 0 ? plural : `${collections} collections of ${plural}`;
 }
 
-/** The problem as one line for people: what, what it affects, since when, what happens by itself, what mends it. */
 export function problemLine(problem: Problem, now: number): string {
   const { what, since, byItself, remedy } = problem;
   const affected = affectedBy(problem);

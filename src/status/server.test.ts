@@ -15,7 +15,9 @@ import {
 import { Unusable } from '@research-mirror/runtime/errors';
 import { systemClock } from '@research-mirror/runtime/clock';
 import { createMetrics } from './metrics.ts';
-import { createStatusServer, type StatusServer, type StatusServerOptions } from './server.ts';
+import { createStatusServer, type StatusServer } from './server.ts';
+
+type StatusServerOptions = Parameters<typeof createStatusServer>[0];
 
 const open: StatusServer[] = [];
 afterEach(async () => {
