@@ -2,7 +2,7 @@ import { validateDetailed } from 'node-cron';
 import { InvalidValue, refuse } from './parse-values.ts';
 
 /** Cron line of walks that never start by themselves. */
-export const NEVER = 'never';
+export const CRON_NEVER = 'never';
 
 const NAMES = ['@yearly', '@annually', '@monthly', '@weekly', '@daily', '@midnight', '@hourly'];
 
@@ -23,8 +23,8 @@ const FIELDS = [
 export function parseCronLine(text: string): string {
   const line = text.trim().replaceAll(/\s+/g, ' ');
   const lower = line.toLowerCase();
-  if (lower === NEVER || NAMES.includes(lower)) return lower;
-  if (line.startsWith('@')) refuse(line, `is no name for a schedule: ${NAMES.join(', ')} or ${NEVER}`);
+  if (lower === CRON_NEVER || NAMES.includes(lower)) return lower;
+  if (line.startsWith('@')) refuse(line, `is no name for a schedule: ${NAMES.join(', ')} or ${CRON_NEVER}`);
   const parts = line.split(' ');
   if (parts.length !== FIELDS.length) {
     const named = FIELDS.map(({ name }) => name).join(', ');

@@ -15,7 +15,7 @@ import { failureLog, logObserver } from '../account/failure-log.ts';
 import { type PassProgress, sumUp, SYNC } from '../account/pass.ts';
 import { createProcess } from '../account/process.ts';
 import type { Config, ServiceConfig } from '../config/config.ts';
-import { NEVER } from '../config/parse-cron.ts';
+import { CRON_NEVER } from '../config/parse-cron.ts';
 import { programVersion } from '../config/program.ts';
 import { createEventSink } from '../events/event-store.ts';
 import { receivingAccounts } from '../events/receiving-accounts.ts';
@@ -347,6 +347,6 @@ export function pollAfterRegistration(
 ): void {
   const account = accounts.find((each) => each.userId === userId)?.current();
   for (const name of collections) {
-    if (cron.poll[name] !== NEVER) account?.service.pollDue(name);
+    if (cron.poll[name] !== CRON_NEVER) account?.service.pollDue(name);
   }
 }

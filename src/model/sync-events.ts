@@ -108,18 +108,12 @@ export function totalsOf(
   };
 }
 
-/** Time of a reading. It serves the runs that were due when it began, and misses those that became due since. */
-export interface Keeps {
-  readonly begun: Date;
-  readonly ended: Date;
-}
-
 /** Changes of a collection's row in `freshness`; fields that are left out stay. */
 export type CollectionChange = {
   readonly [C in (typeof SET_MOMENTS)[number] as C['field']]?: C['kind'] extends 'due' ? Date | null : Date;
 } & {
-  /** Set together with the next runs: a run that became due during the reading stays. */
-  readonly keeps?: Keeps;
+  /** Time of the reading that sets the next runs. It served those due at its begin; runs that became due since stay. */
+  readonly keeps?: Readonly<Record<'begun' | 'ended', Date>>;
   /** A reading of everything was running then. */
   readonly readingAt?: Date;
   /** Not mirrored since, as no daemon is configured for it. */

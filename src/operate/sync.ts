@@ -5,7 +5,7 @@ import { type CollectionPass, type PassProgress, runSync, type SyncReport } from
 import type { ServiceConfig } from '../config/config.ts';
 import type { CollectionName } from '../model/collections.ts';
 import { problemLine } from '../status/problem.ts';
-import { blockedDeletions, type FoundProblem, groupProblems, staleRows } from '../status/problems.ts';
+import { blockedDeletions, type Finding, groupProblems, staleRows } from '../status/problems.ts';
 import { serviceConfig } from '../terminal/demo-folder.ts';
 import { EXIT, type ExitCode, SET_A_KEY, UsageError } from '../terminal/exit-code.ts';
 import { chooseCollections } from '../terminal/given.ts';
@@ -70,7 +70,7 @@ export async function syncAction(
 function whatIsOpen(pass: CollectionPass): string[] {
   const { userId, collection, held, refused, stale, unproven, liveRows, complete } = pass;
   const where = `${userId}/${collection}`;
-  const found: FoundProblem[] = [];
+  const found: Finding[] = [];
   if (held > 0) found.push(blockedDeletions(userId, { collection, heldDeletions: held, liveRows }));
   if (stale > 0) found.push(staleRows(userId, { collection, staleRows: stale }));
   const lines = groupProblems(found).map((problem) => problemLine(problem, 0));

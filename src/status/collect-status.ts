@@ -10,7 +10,7 @@ import type { BudgetSnapshot } from '../service/key-budget.ts';
 import { storedSnapshot } from '../service/learnt.ts';
 import { READS } from '../service/rate-groups.ts';
 import { createSchedule, type Schedule } from '../sync/schedule.ts';
-import { clockNotes, type FoundProblem, isAllReadAgain, judge, unreadyDatabase } from './problems.ts';
+import { clockNotes, type Finding, isAllReadAgain, judge, unreadyDatabase } from './problems.ts';
 import type { AccountStatus, Backlog, Facts, StatusReport } from './status-report.ts';
 import { readStoredStatus } from './stored-status.ts';
 import { readSuspects, waitingDeletions, waitingFields } from './waiting.ts';
@@ -101,7 +101,7 @@ export async function lookAtKeys(
   db: Db,
   running: Pick<AccountsService, 'runners' | 'unknownKeys'> | undefined,
   accounts: readonly Pick<AccountStatus, 'state' | 'error'>[],
-): Promise<{ readonly counts: StatusReport['keys']; readonly findings: FoundProblem[] }> {
+): Promise<{ readonly counts: StatusReport['keys']; readonly findings: Finding[] }> {
   const hashes = (service?.keys ?? []).map(hashOfKey);
   const known = new Map((await knownKeys(db, hashes)).map((key) => [key.keyHash, key]));
   const refusedHere = new Set(
@@ -110,8 +110,8 @@ export async function lookAtKeys(
   // A stopped account reports these itself.
   const told = new Set(accounts.filter(({ state }) => state === 'stopped').map(({ error }) => error));
   const counts = { good: 0, refused: 0, moved: 0, unasked: 0 };
-  const findings: FoundProblem[] = [];
-  const moves: FoundProblem[] = [];
+  const findings: Finding[] = [];
+  const moves: Finding[] = [];
   for (const [index, hash] of hashes.entries()) {
     const { userId, error, moved: what } = known.get(hash) ?? {};
     const asked = userId === undefined ? 'unasked' : 'good';
@@ -225,7 +225,7 @@ export async function oldTransactions(db: Db, ageMs: number): Promise<string[]> 
 }
 
 /** A cron line's demand: the readings of each interval, which cost at least one request each. */
-export interface Line {
+export interface CronLine {
   readonly name: CollectionName;
   readonly readings: number;
   readonly everyMs: number;
@@ -236,8 +236,8 @@ export interface Line {
  * is too small for them, all of them run less often, and lists get nothing.
  */
 export function intervalsKept(
-  polls: readonly Line[],
-  lists: readonly Line[],
+  polls: readonly CronLine[],
+  lists: readonly CronLine[],
   perMinute: number,
 ): ReadonlyMap<CollectionName, number> {
   const kept = new Map<CollectionName, number>();
@@ -264,15 +264,17 @@ export function linesNotKept(
   if (perMinute === 0 || state !== 'active') return [];
   const next = schedule.of(userId);
   const rowsOf = new Map(collections.map((each) => [each.collection, each.liveRows]));
-  const lines = collections.flatMap(({ collection: name, state: its }): (Line & { ofLists: boolean })[] => {
-    const first = next(name, now).nextPollAt;
-    const second = first && next(name, first).nextPollAt;
-    if (!first || !second || its === 'paused') return [];
-    const found = collection(name);
-    const ofLists = found.kind === 'list' && found.parent !== undefined;
-    const readings = ofLists ? (rowsOf.get(parentsOf(found).collection) ?? 0) : 1;
-    return [{ name, readings, everyMs: second.getTime() - first.getTime(), ofLists }];
-  });
+  const lines = collections.flatMap(
+    ({ collection: name, state: its }): (CronLine & { ofLists: boolean })[] => {
+      const first = next(name, now).nextPollAt;
+      const second = first && next(name, first).nextPollAt;
+      if (!first || !second || its === 'paused') return [];
+      const found = collection(name);
+      const ofLists = found.kind === 'list' && found.parent !== undefined;
+      const readings = ofLists ? (rowsOf.get(parentsOf(found).collection) ?? 0) : 1;
+      return [{ name, readings, everyMs: second.getTime() - first.getTime(), ofLists }];
+    },
+  );
   const kept = intervalsKept(
     lines.filter(({ ofLists }) => !ofLists),
     lines.filter(({ ofLists }) => ofLists),

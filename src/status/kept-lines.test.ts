@@ -3,16 +3,16 @@ import { describe, expect, it } from 'vitest';
 import { loadConfig } from '../config/load.ts';
 import type { AccountStatus } from './status-report.ts';
 import { createSchedule } from '../sync/schedule.ts';
-import { intervalsKept, type Line, linesNotKept } from './collect-status.ts';
+import { intervalsKept, type CronLine, linesNotKept } from './collect-status.ts';
 
 const MINUTE = 60_000;
 const NOW = new Date(Date.UTC(2026, 0, 1, 12));
 
 describe('lines that ask for more than the rate allows', () => {
-  const poll = (everyMs = MINUTE): Line => ({ name: 'research_jobs', readings: 1, everyMs });
-  const lists = (readings: number): Line => ({ name: 'list_items', readings, everyMs: MINUTE });
+  const poll = (everyMs = MINUTE): CronLine => ({ name: 'research_jobs', readings: 1, everyMs });
+  const lists = (readings: number): CronLine => ({ name: 'list_items', readings, everyMs: MINUTE });
 
-  it.each<[string, Line[], number, number, Record<string, number>]>([
+  it.each<[string, CronLine[], number, number, Record<string, number>]>([
     ['are none where it is enough', [poll()], 47, 48, {}],
     ['are those of lists, which get what polls leave', [poll()], 94, 48, { list_items: 2 * MINUTE }],
     ['are polls, too, where these alone are too many', [poll(10_000)], 10, 3, { research_jobs: 20_000 }],

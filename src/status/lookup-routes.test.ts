@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { DatabaseUnavailable } from '@research-mirror/runtime/errors';
-import { AT, before, sampleFound } from '../../test/support/processes/status-report.ts';
+import { AT, before, sampleHit } from '../../test/support/processes/status-report.ts';
 import { sampleLookups, sampleStory } from '../../test/support/processes/sample-lookups.ts';
-import type { Found, RowAddress } from './lookup.ts';
+import type { Hit, RowAddress } from './lookup.ts';
 import { lookupRoute, type Lookups } from './lookup-routes.ts';
 
 const EVIL = `<img src=x onerror=alert(1)>"'&`;
@@ -15,7 +15,7 @@ async function ask(path: string, changes: Partial<Lookups> = {}) {
   return { status: reply?.status, body: String(reply?.body), headers: new Headers(reply?.headers) };
 }
 
-const finds = (...found: readonly Found[]): Partial<Lookups> => ({
+const finds = (...found: readonly Hit[]): Partial<Lookups> => ({
   search: async () => ({ at: AT, found, more: true }),
 });
 
@@ -23,10 +23,10 @@ const item = (key: string): RowAddress => ({ userId: '42', collection: 'list_ite
 
 describe('a search', () => {
   it('links each result to its row, and says that there are more', async () => {
-    const deleted = sampleFound({ row: item('7:a/b?'), state: 'deleted' });
-    const event = sampleFound({ by: 'event evt_1', name: 'research.completed' });
-    const other = sampleFound({ by: 'submission 5', row: undefined });
-    const { status, body } = await ask('search?q=+17+', finds(sampleFound(), deleted, event, other));
+    const deleted = sampleHit({ row: item('7:a/b?'), state: 'deleted' });
+    const event = sampleHit({ by: 'event evt_1', name: 'research.completed' });
+    const other = sampleHit({ by: 'submission 5', row: undefined });
+    const { status, body } = await ask('search?q=+17+', finds(sampleHit(), deleted, event, other));
     expect(status).toBe(200);
     expect(body).toContain(
       '<a class="key" href="rows?user=42&amp;collection=research_jobs&amp;key=17">research_jobs 17</a>',
@@ -63,9 +63,9 @@ describe('a search', () => {
   });
 
   it('shows everything escaped', async () => {
-    const results: Found[] = [
-      sampleFound({ row: { userId: '42', collection: 'watchlist', key: EVIL }, name: EVIL, state: EVIL }),
-      sampleFound({ userId: EVIL, by: `event ${EVIL}`, name: EVIL, row: undefined }),
+    const results: Hit[] = [
+      sampleHit({ row: { userId: '42', collection: 'watchlist', key: EVIL }, name: EVIL, state: EVIL }),
+      sampleHit({ userId: EVIL, by: `event ${EVIL}`, name: EVIL, row: undefined }),
     ];
     const { body } = await ask(`search?q=${encodeURIComponent(EVIL)}`, finds(...results));
     expect(body).not.toContain('<img');
@@ -80,7 +80,7 @@ describe('the rows of a collection', () => {
     const asked: Parameters<Lookups['rows']>[0][] = [];
     const rows: Lookups['rows'] = async (filter) => {
       asked.push(filter);
-      return { at: AT, found: [sampleFound({ state: `${EVIL}&state=x` })], next: '7' };
+      return { at: AT, found: [sampleHit({ state: `${EVIL}&state=x` })], next: '7' };
     };
     const { status, body } = await ask('rows?user=042&collection=research_jobs', { rows });
     expect(status).toBe(200);

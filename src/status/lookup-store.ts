@@ -4,7 +4,7 @@ import { collection, type CollectionName, COLLECTIONS } from '../model/collectio
 import { domainOf } from '../model/domain.ts';
 import { rowsOfAnswer } from '../model/hint.ts';
 import { databaseTime, type Db } from '../postgres/db.ts';
-import { type Found, keyOf, keyParts, rowAddress, type RowAddress, type RowStory } from './lookup.ts';
+import { type Hit, keyOf, keyParts, rowAddress, type RowAddress, type RowStory } from './lookup.ts';
 
 /** Most results of a search, and most rows of a list. */
 export const MOST_FOUND = 50;
@@ -28,11 +28,11 @@ export const TARGETS: Readonly<Record<string, CollectionName>> = {
 export async function searchMirror(
   db: Db,
   query: string,
-): Promise<{ readonly at: string; readonly found: readonly Found[]; readonly more: boolean }> {
+): Promise<{ readonly at: string; readonly found: readonly Hit[]; readonly more: boolean }> {
   const terms = searchTerms(query);
   const places = [...rowsWith(db, terms), ...othersWith(db, terms)];
   return lookupSnapshot(db, async (trx, at) => {
-    const { rows } = await trx.sql<Line>`
+    const { rows } = await trx.sql<ResultRow>`
       select f.* from (${sql.join(places, sql` union all `)}) as f
       order by f.state is not distinct from 'deleted', f.at desc nulls last`;
     // A row may match by its ID and by its domain.
@@ -121,11 +121,11 @@ function inEachAccount(db: Db, source: RawBuilder<unknown>, inLists = false): Ra
 export async function newestRows(
   db: Db,
   filter: Omit<RowAddress, 'key'> & Readonly<Record<'state' | 'before', string | undefined>>,
-): Promise<{ readonly at: string; readonly found: readonly Found[]; readonly next: string | undefined }> {
+): Promise<{ readonly at: string; readonly found: readonly Hit[]; readonly next: string | undefined }> {
   const { userId, state, before } = filter;
   const most = state === undefined ? MOST_FOUND + 1 : LOOKED_AT;
   return lookupSnapshot(db, async (trx, at) => {
-    const { rows } = await trx.sql<Line & { readonly changeId: string }>`
+    const { rows } = await trx.sql<ResultRow & { readonly changeId: string }>`
       ${newestOf(tableOf(db.schema, filter.collection), userId, most, before)}`;
     const matching = state === undefined ? rows : rows.filter((row) => row.state === state);
     const first = matching.slice(0, MOST_FOUND);
@@ -135,9 +135,9 @@ export async function newestRows(
 }
 
 /** The account's last changed rows, the newest first: from the end of each table's index by `_change_id`. */
-export async function latestRows(db: Db, userId: string): Promise<Found[]> {
+export async function latestRows(db: Db, userId: string): Promise<Hit[]> {
   const parts = COLLECTIONS.map(({ name }) => newestOf(tableOf(db.schema, name), userId, LATEST));
-  const { rows } = await db.sql<Line>`
+  const { rows } = await db.sql<ResultRow>`
     select v.* from (${sql.join(parts, sql` union all `)}) as v order by v."changeId" desc limit ${LATEST}`;
   return rows.map(foundIn);
 }
@@ -164,10 +164,10 @@ export function lookupSnapshot<T>(db: Db, work: (trx: Db, at: string) => Promise
 }
 
 /** A result of the statements; `response`: of a submission. */
-type Line = Omit<Found, 'row' | 'at'> &
+type ResultRow = Omit<Hit, 'row' | 'at'> &
   Readonly<Record<'collection' | 'key' | 'response', string | null>> & { readonly at: Date };
 
-/** Columns of `Line` from a row `r` of the table; a company's row has a domain (docs/tables.md, "Companies"). */
+/** Columns of `ResultRow` from a row `r` of the table; a company's row has a domain (docs/tables.md, "Companies"). */
 function shown(table: Table): RawBuilder<unknown> {
   const [user = '', ...key] = keyColumns(table);
   const parts = (key.length === 0 ? [user] : key).map((column) => sql`${sql.id('r', column)}::text`);
@@ -180,7 +180,7 @@ function shown(table: Table): RawBuilder<unknown> {
 }
 
 /** A submission leads to the row that its answer names, else to its target. */
-function foundIn({ userId, by, name, state, at, collection, key, response }: Line): Found {
+function foundIn({ userId, by, name, state, at, collection, key, response }: ResultRow): Hit {
   const named = response === null ? undefined : rowsOfAnswer(response).find((each) => each.key !== '');
   const table = named?.collection ?? collection ?? TARGETS[name ?? ''] ?? '';
   const row = rowAddress(userId, table, named?.key ?? key ?? '');

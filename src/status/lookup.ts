@@ -10,7 +10,7 @@ export interface RowAddress {
 }
 
 /** A search result, or a row of a list. */
-export interface Found {
+export interface Hit {
   readonly userId: string;
   /** What names the row: `event evt_1`, `submission 5`; null: it is the row itself. */
   readonly by: string | null;

@@ -1,16 +1,16 @@
 import { formatCount as count } from '@research-mirror/runtime/figures';
 import { CELL_COLUMNS, type CellColumn, NOTE_COLUMNS } from '../model/collection-columns.ts';
-import { type Found, rowName, rowPath } from './lookup.ts';
+import { type Hit, rowName, rowPath } from './lookup.ts';
 import { html, type Html, raw } from './reply.ts';
 import { accountFacts, age, cellWords, deletionWords, shortened } from './report-words.ts';
 import type { AccountStatus, CollectionStatus, StatusReport, WaitingDeletion } from './status-report.ts';
 
-export interface Shown {
+export interface PageData {
   readonly report: StatusReport;
   /** The page's account; undefined: the first page. */
   readonly userId: string | undefined;
   /** The last changed rows of the account that is shown in full; undefined if they can't be read now. */
-  readonly latestRows: readonly Found[] | undefined;
+  readonly latestRows: readonly Hit[] | undefined;
   /** Why there is no newer report; undefined if this one is new. */
   readonly why?: string | undefined;
 }
@@ -26,23 +26,23 @@ export function accountChip(state: 'stopped' | 'retired'): Html {
   return chip(state === 'stopped' ? 'failing' : 'idle', state);
 }
 
-export function accountParts(account: AccountStatus, shown: Shown): Html {
-  const { report, latestRows } = shown;
-  const root = rootOf(shown.userId);
+export function accountParts(account: AccountStatus, page: PageData): Html {
+  const { report, latestRows } = page;
+  const root = rootOf(page.userId);
   const { userId, email, state, error, collections, webhook } = account;
   const { at } = report;
   const deletions = report.deletions.filter((each) => each.userId === userId);
   return html`<section class="account">
-      <h2>${shown.userId === undefined ? `Account ${userId}` : 'Collections'}</h2>
+      <h2>${page.userId === undefined ? `Account ${userId}` : 'Collections'}</h2>
       ${email === null ? '' : html`<p class="quiet long">${email}</p>`}
       ${state === 'active' ? '' : accountChip(state)}
       ${[error, webhook.error].map((why) => (why === null ? '' : html`<p class="error">${why}</p>`))}
       ${table(
         'Collection',
         collections,
-        (row) => collectionName(row, userId, shown),
+        (row) => collectionName(row, userId, page),
         [
-          ['State', ({ state }) => (shown.why === undefined ? chip(state, state) : NOT_KNOWN)],
+          ['State', ({ state }) => (page.why === undefined ? chip(state, state) : NOT_KNOWN)],
           ...CELL_COLUMNS.map((column): PageColumn<CollectionStatus> => [
             column.cell.title,
             (row) => columnCell(column, row, at),
@@ -72,7 +72,7 @@ function section(id: string, title: string, content: Html | undefined): Html {
 }
 
 /** A link to the collection's newest rows. It has the last error unless a problem above has it. */
-function collectionName(row: CollectionStatus, account: string, { report, why, userId }: Shown): Html {
+function collectionName(row: CollectionStatus, account: string, { report, why, userId }: PageData): Html {
   const { collection, state, lastError } = row;
   const isSaid =
     why === undefined && report.problems.some(({ affects }) => affects.includes(`${account}/${collection}`));
@@ -118,8 +118,8 @@ function waiting(deletions: readonly WaitingDeletion[], at: string, root: string
     </ul>`;
 }
 
-function latest(rows: readonly Found[], at: string, root: string): Html {
-  const columns: PageColumn<Found>[] = [
+function latest(rows: readonly Hit[], at: string, root: string): Html {
+  const columns: PageColumn<Hit>[] = [
     ['State', stateChip],
     ['When', (row) => moment(row.at, at, '')],
   ];
@@ -189,14 +189,14 @@ export function chip(kind: string, text: string): Html {
 const NAME = 120;
 
 /** Name of a row, or of what names it, with a link to its page. @param root relative path to the first page's folder */
-export function foundName({ by, row, name }: Found, root = ''): Html {
+export function foundName({ by, row, name }: Hit, root = ''): Html {
   const rowText = row === undefined ? '' : shortened(rowName(row), NAME);
   const text = by ?? rowText;
   return html`${row === undefined ? text : html`<a class="key" href="${root}${rowPath(row)}">${text}</a>`}
     <small>${name ?? ''}${by === null || row === undefined ? '' : ` about ${rowText}`}</small>`;
 }
 
-export function stateChip({ state }: Found): Html {
+export function stateChip({ state }: Hit): Html {
   return state === null ? html`<span class="quiet">–</span>` : chip('idle', state);
 }
 

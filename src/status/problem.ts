@@ -1,7 +1,7 @@
 import { formatAge } from '@research-mirror/runtime/figures';
 
-const AGAIN = 'it is tried again, at the latest after 5 minutes';
-const POLLS = 'only polls find changes';
+const RETRIED = 'it is tried again, at the latest after 5 minutes';
+const POLLS_ONLY = 'only polls find changes';
 
 /**
  * Causes of problems, the worst first: labels of a metric, and headings of the runbook (docs/operations.md, "Problems").
@@ -10,7 +10,7 @@ const POLLS = 'only polls find changes';
 export const PROBLEMS = {
   database_unready: ['it is tried again all the time', '"research-mirror doctor" says what is in the way'],
   database_refuses: [
-    AGAIN,
+    RETRIED,
     'take away what refuses it: "research-mirror doctor" names triggers, rules and their like',
   ],
   database_behind: ['the next start brings it up', '"research-mirror migrate"'],
@@ -32,7 +32,7 @@ export const PROBLEMS = {
     'set a good key in MIRROR_API_KEY, and start again',
   ],
   nothing_mirrored: ['mirroring begins as soon as it is known whose the keys are', null],
-  collection_failing: [AGAIN, '"research-mirror doctor" finds out why'],
+  collection_failing: [RETRIED, '"research-mirror doctor" finds out why'],
   polls_late: ['they are made up as soon as the daemon comes to it', null],
   full_walks_late: ['they are made up as soon as the daemon comes to it', null],
   fields_waiting: ['they stay in _raw, and everything else is mirrored', null],
@@ -42,8 +42,8 @@ export const PROBLEMS = {
     'they are tried again with each full walk',
     'take away what refuses them (a constraint, a column that may not be null, a trigger); then "research-mirror sync --full"',
   ],
-  webhook_refused: [`${POLLS}; it is registered again, at most hourly`, null],
-  webhook_displaced: [POLLS, null],
+  webhook_refused: [`${POLLS_ONLY}; it is registered again, at most hourly`, null],
+  webhook_displaced: [POLLS_ONLY, null],
   webhook_astray: ['it is tried again each quarter of an hour; polls find changes', null],
   submissions_held: [
     'nothing is sent; mirroring goes on',

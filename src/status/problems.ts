@@ -7,7 +7,7 @@ import { type Problem, PROBLEM_CAUSES, PROBLEMS, withoutPlace } from './problem.
 import type { AccountStatus, CollectionStatus, Facts, StatusReport } from './status-report.ts';
 
 /** A problem in one place. `byItself` and `remedy` replace those of `PROBLEMS`. */
-export interface FoundProblem
+export interface Finding
   extends Pick<Problem, 'cause' | 'what'>, Partial<Pick<Problem, 'since' | 'byItself' | 'remedy'>> {
   /** `42`, `42/lists`; undefined: the whole mirror. */
   readonly where?: string;
@@ -36,7 +36,7 @@ const NO_DAEMON = { byItself: 'nothing: no daemon runs', remedy: '"research-mirr
  */
 export function judge(
   facts: Facts,
-  known: readonly FoundProblem[] = [],
+  known: readonly Finding[] = [],
   told: readonly string[] = [],
 ): StatusReport {
   const { accounts, processes, held, recovery, deletions } = facts;
@@ -47,7 +47,7 @@ export function judge(
   const unknownKey = runsDaemon && known.some(({ cause }) => cause === 'key_refused');
   const isUnready = known.some(({ cause }) => cause === 'database_unready' || cause === 'database_behind');
   const unread: string[] = [];
-  const findings: FoundProblem[] = [];
+  const findings: Finding[] = [];
   for (const deletion of deletions.filter(({ cause }) => cause === 'refused')) {
     const { userId, collection, rows, examples, what, since, byItself, remedy } = deletion;
     const keys = `${examples.join(', ')}${rows > examples.length ? ', …' : ''}`;
@@ -119,12 +119,12 @@ export function isAllReadAgain(
 }
 
 /** One problem per origin, the worst first: with the words of its first finding and the earliest begin. */
-export function groupProblems(findings: readonly FoundProblem[]): Problem[] {
+export function groupProblems(findings: readonly Finding[]): Problem[] {
   const byOrigin = Map.groupBy(findings, ({ cause, origin, what, remedy }) =>
     JSON.stringify([cause, origin ?? [what, remedy]]),
   );
   const problems = [...byOrigin.values()].map((group) => {
-    const [first] = group as [FoundProblem, ...FoundProblem[]];
+    const [first] = group as [Finding, ...Finding[]];
     const { cause, what, byItself = PROBLEMS[cause][0], remedy = PROBLEMS[cause][1] } = first;
     const affects = [...new Set(group.flatMap(({ where }) => where ?? []))];
     const [since = null] = group.flatMap((each) => each.since ?? []).toSorted();
@@ -135,7 +135,7 @@ export function groupProblems(findings: readonly FoundProblem[]): Problem[] {
 }
 
 /** Whatever failed first, it is one problem. */
-export function unreadyDatabase(why: string): FoundProblem {
+export function unreadyDatabase(why: string): Finding {
   return { cause: 'database_unready', what: why, origin: 'database' };
 }
 
@@ -147,7 +147,7 @@ export function blockedDeletions(
     heldDeletions,
     liveRows,
   }: Pick<CollectionStatus, 'collection' | 'heldDeletions' | 'liveRows'>,
-): FoundProblem {
+): Finding {
   return {
     cause: 'deletions_blocked',
     what: `the brake blocks deletions of ${collection}: so many at once look like a fault of the service`,
@@ -160,7 +160,7 @@ export function blockedDeletions(
 export function staleRows(
   userId: string,
   { collection, staleRows: rows }: Pick<CollectionStatus, 'collection' | 'staleRows'>,
-): FoundProblem {
+): Finding {
   return {
     cause: 'rows_stale',
     what: 'Postgres refuses the newest version of rows: they stay as they were (mirror.stale_rows says which, since when and why)',
@@ -169,7 +169,7 @@ export function staleRows(
 }
 
 /** Joins failures for the same reason, of requests sent before the service was known to be down, to `service_down`. */
-function oneServiceDown(findings: readonly FoundProblem[]): readonly FoundProblem[] {
+function oneServiceDown(findings: readonly Finding[]): readonly Finding[] {
   const down = findings.find(({ cause }) => cause === 'service_down');
   if (down === undefined) return findings;
   const reason = withoutPlace(down.what.slice(SERVICE_DOWN.length));
@@ -182,16 +182,13 @@ function oneServiceDown(findings: readonly FoundProblem[]): readonly FoundProble
 }
 
 /** @param unread accounts that no daemon reads: the key may be of one of them */
-function refusedKey(key: FoundProblem, unread: readonly string[]): FoundProblem[] {
+function refusedKey(key: Finding, unread: readonly string[]): Finding[] {
   if (unread.length === 0) return [key];
   const byItself = `${PROBLEMS.key_refused[0]}; no daemon reads the affected accounts`;
   return unread.map((where) => ({ ...key, where, byItself }));
 }
 
-function stoppedAccount(
-  { userId: where, error }: AccountStatus,
-  start: Partial<typeof NO_DAEMON>,
-): FoundProblem {
+function stoppedAccount({ userId: where, error }: AccountStatus, start: Partial<typeof NO_DAEMON>): Finding {
   const why = error ?? 'no reason is known';
   const stays = 'its data stay as they are';
   // These messages have their own remedy.
@@ -208,9 +205,9 @@ function wrongIn(
   { userId, state }: AccountStatus,
   each: CollectionStatus,
   { now, start, isExplained }: { now: number; start: Partial<typeof NO_DAEMON>; isExplained: boolean },
-): FoundProblem[] {
+): Finding[] {
   const where = `${userId}/${each.collection}`;
-  const found: FoundProblem[] = [];
+  const found: Finding[] = [];
   // A stopped account is not tried again, as these problems would promise.
   if (each.state === 'failing' && state !== 'stopped') found.push(failure(where, each));
   if (each.heldDeletions > 0) found.push(blockedDeletions(userId, each));
@@ -231,7 +228,7 @@ function wrongIn(
   return found;
 }
 
-function failure(where: string, { lastError, failingSince: since }: CollectionStatus): FoundProblem {
+function failure(where: string, { lastError, failingSince: since }: CollectionStatus): Finding {
   const said = lastError ?? 'unknown';
   const { why, whole } = refusalIn(said) ?? {};
   if (whole === true || SESSION_LOST.test(said)) return { ...unreadyDatabase(why ?? said), since, where };
@@ -244,12 +241,12 @@ function failure(where: string, { lastError, failingSince: since }: CollectionSt
   return { cause: 'collection_failing', what: `can’t be read: ${said}`, origin, ...at };
 }
 
-function ofOrigin(before: string, why: string): Pick<FoundProblem, 'what' | 'origin'> {
+function ofOrigin(before: string, why: string): Pick<Finding, 'what' | 'origin'> {
   return { what: `${before}${why}`, origin: withoutPlace(why) };
 }
 
 /** The registration's message (src/events/decisions.ts) names the remedy. */
-function webhookProblem({ userId: where, webhook: { state, error } }: AccountStatus): FoundProblem[] {
+function webhookProblem({ userId: where, webhook: { state, error } }: AccountStatus): Finding[] {
   const what = `webhook: ${error ?? state}`;
   if (saysAstray(error)) return [{ cause: 'webhook_astray', what, where }];
   if (state === 'suspect') return [{ cause: 'webhook_refused', what, where }];

@@ -6,7 +6,7 @@ import { messageOf } from '@research-mirror/runtime/message';
 import { Notes } from '@research-mirror/runtime/notes';
 import { listenProblem } from '../events/webhook-server.ts';
 import { lookupRoute, type Lookups } from './lookup-routes.ts';
-import type { Found } from './lookup.ts';
+import type { Hit } from './lookup.ts';
 import type { Metrics } from './metrics.ts';
 import { rootOf } from './page-parts.ts';
 import {
@@ -42,7 +42,7 @@ export function createStatusServer(options: {
   /** Called at most once a second for all viewers, and one at a time while it fails. */
   readonly status: () => Promise<StatusReport>;
   /** The account's last changed rows, the newest first. */
-  readonly latestRows: (userId: string) => Promise<readonly Found[]>;
+  readonly latestRows: (userId: string) => Promise<readonly Hit[]>;
   readonly ready: () => Promise<Ready>;
   readonly lookups: Lookups;
   readonly metrics: Metrics;
@@ -183,7 +183,7 @@ export function answersOf(
       }
     },
     /** @returns undefined if they can't be read now */
-    latestRows: (userId: string): Promise<readonly Found[] | undefined> =>
+    latestRows: (userId: string): Promise<readonly Hit[] | undefined> =>
       patiently(sources.latestRows(userId)).catch(() => undefined),
     ready: (): Promise<Ready> =>
       patiently(ready()).catch((error: unknown) => ({ ok: false, why: messageOf(error) })),

@@ -8,7 +8,7 @@ import {
   chip,
   moment,
   NOT_KNOWN,
-  type Shown,
+  type PageData,
   table,
 } from './page-parts.ts';
 import { affectedBy, type Problem, PROBLEMS, withoutPlace } from './problem.ts';
@@ -26,7 +26,7 @@ export function wholeAccount(
   return accounts.length === 1 ? accounts[0] : undefined;
 }
 
-type PageOf = Omit<Shown, 'report'> & { readonly report: StatusReport | undefined };
+type PageOf = Omit<PageData, 'report'> & { readonly report: StatusReport | undefined };
 
 /** The part of the page that changes while it is open. @param page `report`: undefined if none was ever made */
 export function reportView(page: PageOf): Html {
@@ -46,8 +46,8 @@ export function reportView(page: PageOf): Html {
   </main>`;
 }
 
-function body(shown: Shown): Html | undefined {
-  const { report, userId, why } = shown;
+function body(page: PageData): Html | undefined {
+  const { report, userId, why } = page;
   const { notes, accounts, at, processes, version } = report;
   const account = wholeAccount(report, userId);
   if (account === undefined && userId !== undefined) return undefined;
@@ -59,7 +59,7 @@ function body(shown: Shown): Html | undefined {
           </ul>`
     }
     ${tiles(account === undefined ? accounts : [account], at)}
-    ${account === undefined ? accountsTable(report, why !== undefined) : accountParts(account, shown)}
+    ${account === undefined ? accountsTable(report, why !== undefined) : accountParts(account, page)}
     ${errors(report, userId)}
     <footer class="quiet">
       ${processes.map((each) => html`<p>${processWords(each, report)}</p>`)}

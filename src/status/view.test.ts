@@ -4,7 +4,7 @@ import {
   sampleAccount,
   sampleCollection,
   sampleLatestRows,
-  sampleFound,
+  sampleHit,
   sampleProblem,
   sampleReport,
 } from '../../test/support/processes/status-report.ts';
@@ -148,7 +148,7 @@ it('what comes next is due once its time is past', async () => {
 
 it('the latest changes lead to their rows', async () => {
   const key = 'w/1?#';
-  const latestRows = [sampleFound(), sampleFound({ row: { userId: '42', collection: 'watchlist', key } })];
+  const latestRows = [sampleHit(), sampleHit({ row: { userId: '42', collection: 'watchlist', key } })];
   const view = await ofReport(sampleReport(), undefined, latestRows);
   expect(view).toContain('href="rows?user=42&amp;collection=research_jobs&amp;key=17"');
   expect(view).toContain('href="rows?user=42&amp;collection=watchlist&amp;key=w%2F1%3F%23"');

@@ -4,7 +4,7 @@ import { FREE_ROWS, FREE_SHARE } from '../mirror/delete-rows.ts';
 import type { CollectionName } from '../model/collections.ts';
 import type { Db } from '../postgres/db.ts';
 import { PROBLEMS } from './problem.ts';
-import type { FoundProblem } from './problems.ts';
+import type { Finding } from './problems.ts';
 import { shortened } from './report-words.ts';
 import { type AccountStatus, DELETION_CAUSES, type WaitingDeletion } from './status-report.ts';
 
@@ -124,7 +124,7 @@ const SHOWN = 40;
 export async function waitingFields(
   db: Db,
   { schemaDrift, excludeFields }: Pick<Config, 'schemaDrift' | 'excludeFields'>,
-): Promise<FoundProblem[]> {
+): Promise<Finding[]> {
   if (schemaDrift !== 'freeze') return [];
   const { rows } = await db.sql<{ collection: CollectionName; count: number; fields: string[]; since: Date }>`
     select c.collection, count(*)::float8 as count, min(c.first_seen_at) as since,

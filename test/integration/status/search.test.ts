@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { MOST_FOUND, readRow, searchMirror } from '../../../src/status/lookup-store.ts';
-import { type Found, keyParts } from '../../../src/status/lookup.ts';
+import { type Hit, keyParts } from '../../../src/status/lookup.ts';
 import type { MirroredAccount } from '../../support/mirror/mirrored-account.ts';
 import { testAccounts } from '../../support/mirror/test-accounts.ts';
 
@@ -14,7 +14,7 @@ async function found(account: MirroredAccount, query: string): Promise<string[]>
   return found.filter(({ userId }) => userId === account.fence.userId).map(inWords);
 }
 
-function inWords({ by, row, state }: Found): string {
+function inWords({ by, row, state }: Hit): string {
   const path = row === undefined ? 'nothing' : [row.collection, ...keyParts(row)].join('/');
   if (by !== null) return `${by.split(' ')[0]} → ${path}`;
   return `${path}${state === 'deleted' ? ', deleted' : ''}`;

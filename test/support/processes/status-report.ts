@@ -1,7 +1,7 @@
 import { COLLECTION_COLUMNS, type CollectionFigures } from '../../../src/model/collection-columns.ts';
 import type { Problem } from '../../../src/status/problem.ts';
 import { COLLECTION_NAMES } from '../../../src/model/collections.ts';
-import type { Found } from '../../../src/status/lookup.ts';
+import type { Hit } from '../../../src/status/lookup.ts';
 import type { AccountStatus, CollectionStatus, StatusReport } from '../../../src/status/status-report.ts';
 
 /** Moment at which sample reports are made. */
@@ -110,10 +110,10 @@ export function sampleAccount(changes: Partial<AccountStatus> = {}): AccountStat
 }
 
 /** Two rows of an account that changed last. */
-export function sampleLatestRows(): readonly Found[] {
+export function sampleLatestRows(): readonly Hit[] {
   return [
-    sampleFound({ row: { userId: '42', collection: 'research_jobs', key: '48210' } }),
-    sampleFound({ row: { userId: '42', collection: 'research_jobs', key: '48211' }, at: before(95) }),
+    sampleHit({ row: { userId: '42', collection: 'research_jobs', key: '48210' } }),
+    sampleHit({ row: { userId: '42', collection: 'research_jobs', key: '48211' }, at: before(95) }),
   ];
 }
 
@@ -171,7 +171,7 @@ export const NO_FIGURES = Object.fromEntries(
 ) as CollectionFigures;
 
 /** A row as a search, a list or the latest changes have it; tests change what they are about. */
-export function sampleFound(changes: Partial<Found> = {}): Found {
+export function sampleHit(changes: Partial<Hit> = {}): Hit {
   return {
     userId: '42',
     by: null,
