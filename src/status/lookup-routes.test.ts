@@ -45,7 +45,7 @@ describe('a search', () => {
     expect(body).not.toContain('<script');
   });
 
-  it('says what there is to be found where nothing is, and where nothing was asked for', async () => {
+  it('says what can be found if there are no results or no query', async () => {
     const empty = await ask('search?q=nobody.example');
     expect(empty.body).toContain('Nothing has the ID or domain nobody.example');
     for (const path of ['search', 'search?q=+']) {
@@ -53,7 +53,7 @@ describe('a search', () => {
     }
   });
 
-  it('refuses what no ID can be', async () => {
+  it('refuses a query that no ID can be', async () => {
     const long = 'x'.repeat(1_025);
     expect(await ask(`search?q=${long}`)).toMatchObject({
       status: 400,
@@ -76,7 +76,7 @@ describe('a search', () => {
 });
 
 describe('the rows of a collection', () => {
-  it('are asked for by account, collection and state, and lead to themselves, to their states, and on', async () => {
+  it('are read by account, collection and state, and link to rows, states and older rows', async () => {
     const asked: Parameters<Lookups['rows']>[0][] = [];
     const rows: Lookups['rows'] = async (filter) => {
       asked.push(filter);
@@ -100,7 +100,7 @@ describe('the rows of a collection', () => {
     expect(asked).toEqual([all, { ...all, before: '7' }, { ...all, state: `${EVIL}&state=x` }, all]);
   });
 
-  it('are refused where it is not clear which are meant, and none is said', async () => {
+  it('are refused without account or collection, and may be none', async () => {
     for (const path of ['rows', 'rows?user=me&collection=lists', 'rows?user=42&collection=secrets']) {
       expect(await ask(path)).toMatchObject({ status: 400, body: expect.stringContaining('Which rows?') });
     }
@@ -113,7 +113,7 @@ describe('the rows of a collection', () => {
 });
 
 describe('a row', () => {
-  it('is asked for by its address, and shows its timeline, its columns and the way back', async () => {
+  it('is read by its address, and shows its timeline, its columns and the way back', async () => {
     const asked: RowAddress[] = [];
     const row = async (address: RowAddress) => {
       asked.push(address);
@@ -141,7 +141,7 @@ describe('a row', () => {
     expect(longer.body).toMatch(/There are older entries: .*row_story/);
   });
 
-  it('that there is none of is a page with a way back, too', async () => {
+  it('that does not exist has a page with a way back', async () => {
     for (const path of [
       'collection=lists&key=7',
       'collection=lists&key=seven',
@@ -175,7 +175,7 @@ describe('a row', () => {
   });
 });
 
-it('no path but theirs is answered', () => {
+it('other paths are not answered', () => {
   const others = [
     '',
     'search/',
@@ -191,7 +191,7 @@ it('no path but theirs is answered', () => {
 
 const PATHS = ['search?q=1', 'rows?user=42&collection=lists&key=7', 'rows?user=42&collection=lists'];
 
-it.each(PATHS)('what can’t be answered now is said in words: %s', async (path) => {
+it.each(PATHS)('a lookup that can’t be answered now says so: %s', async (path) => {
   const away = async (): Promise<never> => {
     throw new DatabaseUnavailable('the database is away');
   };

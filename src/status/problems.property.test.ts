@@ -16,7 +16,7 @@ const finding: fc.Arbitrary<Finding> = fc.record(
   { requiredKeys: ['cause', 'what', 'byItself'] },
 );
 
-it('has each finding in exactly one problem, no two problems of one origin, and the worst first', () => {
+it('each finding is in one problem, each origin has one problem, and the worst comes first', () => {
   fc.assert(
     fc.property(fc.array(finding), (findings) => {
       const problems = groupProblems(findings);

@@ -59,7 +59,7 @@ it.each(['suspect', 'stopped'] as const)(
   },
 );
 
-it('of a program what it reads, and whether it lives', () => {
+it('a process says what it reads, and whether it is alive', () => {
   const report = sampleReport();
   const [first] = report.processes;
   if (first === undefined) throw new Error('the sample has no process');

@@ -39,7 +39,7 @@ describe('a search', () => {
     expect((await search(first, '701')).found).toEqual([]);
   });
 
-  it('finds companies by their domain, however it is typed, and each row of them', async () => {
+  it('finds companies by their domain, in any spelling, and each of their rows', async () => {
     const account = await make();
     const jobs = '[{"job_id":1,"url":"https://www.search.example/"},{"job_id":2,"url":"other.example"}]';
     await account.page('research_jobs', jobs);
@@ -53,7 +53,7 @@ describe('a search', () => {
     expect(await found(account, 'earch.example')).toEqual([]);
   });
 
-  it('finds rows that are deleted, and shows them as such', async () => {
+  it('finds deleted rows, and marks them', async () => {
     const account = await make();
     const { userId } = account.fence;
     const job = `9${userId}`;
@@ -117,7 +117,7 @@ describe('a search', () => {
     }
   });
 
-  it('finds nothing by what no ID can be, and says when there is more', async () => {
+  it('finds nothing by a text that no ID can be, and says if there are more', async () => {
     const account = await make();
     const impossible = ['a\0b', 'a\0@b.example', '\ud800', '%', '', ' ', '9'.repeat(400), 'x'.repeat(1024)];
     for (const query of impossible) {

@@ -21,7 +21,7 @@ const groups = async (userId: string, laterMs = 0): Promise<string[]> =>
     );
 const some = (what: string): string => expect.stringContaining(` ${what} `) as string;
 
-it('tells rows that one answer missed from those that are proven gone, and held, on their way, or refused', async () => {
+it('suspected deletions are told apart: missed once, held, on their way, refused', async () => {
   const account = await MirroredAccount.make(database, '1');
   await account.observe('research_jobs', jobs(...upTo(60)));
   expect(await deleteAllBut(account, 'research_jobs', jobs(...upTo(40)))).toMatchObject({ blocked: 20 });
@@ -38,7 +38,7 @@ it('tells rows that one answer missed from those that are proven gone, and held,
   expect(await groups('1')).toEqual(['research_jobs refused 2 41,42', some('second_proof 20')]);
 });
 
-it('tells what waits for a second reading from what only a full walk decides', async () => {
+it('deletions that wait for a second reading differ from those that need a full walk', async () => {
   const account = await MirroredAccount.make(database, '3');
   await account.observe('watchlist', itemsWith('id', ['a']));
   await account.query(`
@@ -66,7 +66,7 @@ it('tells what waits for a second reading from what only a full walk decides', a
   expect(await groups('3', GRACE_MS + 61_000)).toEqual(later);
 });
 
-it('names items with their list, and tells in which list an item without an ID stands in the way', async () => {
+it('items are named with their list, and a list with an item without an ID is named', async () => {
   const account = await MirroredAccount.make(database, '2');
   await account.observe('lists', itemsWith('list_id', [7, 8]));
   for (const parent of ['7', '8']) {
@@ -87,7 +87,7 @@ it('names items with their list, and tells in which list an item without an ID s
 
 const hashOf = (key: string): string => hashOfKey(new Secret(key));
 
-it('counts each configured key in one state, and names those that are of no use', async () => {
+it('each configured key counts in one state, and useless keys are named', async () => {
   for (const key of ['good', 'withdrawn', 'moved', 'not configured']) {
     await rememberKey(database.db, hashOf(key), { userId: '1' });
   }
