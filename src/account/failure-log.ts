@@ -77,14 +77,14 @@ function isLoggedElsewhere(error: Error, who: 'daemon' | 'command'): boolean {
   );
 }
 
-/** The service or the database fails. While it lasts it is a problem, which has a line of its own (problem-log.ts). */
+/** The service or the database fails. While it lasts it is a problem, which has a line of its own (notifier.ts). */
 function isState(error: Error): boolean {
   return error instanceof ClassifiedError && !(error instanceof LeaseLost);
 }
 
 /**
  * Logs what happens: pages, walks of single lists, and walks that found nothing, only at level debug; whoever reads
- * many lists sums up which failed. Blocked deletions are a problem, which problem-log.ts logs.
+ * many lists sums up which failed. Blocked deletions are a problem, which notifier.ts logs.
  */
 export function logObserver(log: Logger, failures: FailureLog): SyncObserver {
   return {

@@ -47,9 +47,14 @@ export function pauseKeeper(
     const stored = (await storedPauses(db, own)).filter(({ userId }) => !retired.has(userId));
     if (stored.length === 0) return;
     const daemons = await daemonAssignments(db);
-    const wrong = stored.filter(
-      ({ userId, collection, paused }) => paused === isAssigned(daemons, userId, collection),
-    );
+    // A daemon that does not say what it mirrors (null) may mirror anything.
+    const isMirrored = ({ userId, collection }: StoredPause): boolean =>
+      daemons.some(
+        (each) =>
+          each === null ||
+          (each.collections.includes(collection) && (!each.allKnown || each.accounts.includes(userId))),
+      );
+    const wrong = stored.filter((each) => each.paused === isMirrored(each));
     for (const [userId, some] of Map.groupBy(wrong, (each) => each.userId)) {
       const runner = runners.find((each) => each.userId === userId);
       const fence = runner?.current()?.fence;
@@ -99,19 +104,6 @@ interface DaemonAssignment {
   readonly allKnown: boolean;
 }
 
-/** Whether a daemon mirrors the account's collection, or may do so; null: a daemon that does not say what it mirrors. */
-function isAssigned(
-  daemons: readonly (DaemonAssignment | null)[],
-  userId: string,
-  collection: CollectionName,
-): boolean {
-  return daemons.some(
-    (each) =>
-      each === null ||
-      (each.collections.includes(collection) && (!each.allKnown || each.accounts.includes(userId))),
-  );
-}
-
 /**
  * What the daemons mirror. A dead daemon counts, too, as it will be started again: until a later one replaces it on its
  * machine, or its row is removed (heartbeat.ts). A stopped daemon has no row.
@@ -126,15 +118,11 @@ async function daemonAssignments(db: Db): Promise<(DaemonAssignment | null)[]> {
   return rows.map(({ asked }) => asked);
 }
 
-interface StoredPause {
-  readonly userId: string;
-  readonly collection: CollectionName;
-  readonly paused: boolean;
-}
+type StoredPause = Awaited<ReturnType<typeof storedPauses>>[number];
 
 /** Collections that are paused, and those that this daemon does not mirror: the others are right. */
-async function storedPauses(db: Db, own: DaemonAssignment): Promise<StoredPause[]> {
-  const { rows } = await db.sql<StoredPause>`
+async function storedPauses(db: Db, own: DaemonAssignment) {
+  const { rows } = await db.sql<{ userId: string; collection: CollectionName; paused: boolean }>`
     select c._user_id as "userId", c.collection, c.paused_at is not null as paused
     from ${db.table('_collections')} as c
     where c.paused_at is not null or not (c.collection = any(${[...own.collections]}::text[])
