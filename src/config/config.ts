@@ -9,8 +9,8 @@ export interface Config extends Omit<Values, 'database' | 'copyTo' | 'pgPort' | 
   /** An empty database, for `copy`. */
   readonly copyTo: DatabaseConfig | undefined;
   /**
-   * `url`: `{base_url}` without trailing slash and `/v1`; `keys`: at least one, without repetitions. Undefined if either
-   * is missing (never in a `ServiceConfig`).
+   * `url`: `{base_url}` without trailing slash and `/v1`; `keys`: at least one, without repetitions. Undefined if
+   * either is missing (never in a `ServiceConfig`).
    */
   readonly service: { readonly url: string; readonly keys: readonly Secret[] } | undefined;
   /** Proxies for requests to the service. They may contain passwords. */

@@ -1,7 +1,7 @@
 import { InvalidValue, suggestion } from './parse-values.ts';
 import { Secret } from './secret.ts';
 
-/** @returns `{base_url}` without trailing slash and `/v1`. Every request has the API key: `http://` only for loopback */
+/** @returns `{base_url}` without trailing slash and `/v1`; `http://` only for loopback, as requests have the API key */
 export function parseServiceUrl(text: string): string {
   const url = parseWebUrl(text);
   const isLoopback = /^(localhost|127(\.\d{1,3}){3}|\[?::1\]?)$/.test(url.hostname);

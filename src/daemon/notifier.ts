@@ -205,8 +205,8 @@ function nameOf({ cause, what }: Problem): string {
 const MOST_TEXT = 2_000;
 
 /**
- * The body: `text` for incoming webhooks of Slack, Mattermost and Google Chat, `content` for Discord's, which ignore the
- * rest; `data` for programs.
+ * The body: `text` for incoming webhooks of Slack, Mattermost and Google Chat, `content` for Discord's, which ignore
+ * the rest; `data` for programs.
  * @param now time of sending, milliseconds: ages in the text are as of then
  */
 export function notificationBody(

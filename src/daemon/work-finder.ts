@@ -20,7 +20,8 @@ const REST_MS = 200;
  * Rings the accounts of this process that have something to read or to send: one statement a second for all accounts.
  * Work is due once its stored time has passed, so a process that starts later finds it, too. The statement looks for
  * runs only if one is due, the bell rang, or some time has passed.
- * @param startDue starts everything that is due; gives the milliseconds until a run is due, if known; 0: look again soon
+ * @param startDue starts everything that is due; gives the milliseconds until a run is due, if known; 0: look again
+ *   soon
  * @param startWaiting starts only work that others may have left: cheaper
  * @param bell rung when another process may have left work, or an account starts here
  */
@@ -52,8 +53,8 @@ export function workFinder(
 
 /**
  * Starts the work of the accounts that run here: due runs and misfires, due hints, submissions, columns to fill.
- * Corrects stored runs that are later than their cron line. The clock is the one that dates readings, never ahead of the
- * database's: a reading that starts now is not dated before its run was due.
+ * Corrects stored runs that are later than their cron line. The clock is the one that dates readings, never ahead of
+ * the database's: a reading that starts now is not dated before its run was due.
  * @returns milliseconds until the next run is due, as far as known; 0: one is due, and may have to be started again
  */
 export async function startDueWork(

@@ -115,22 +115,18 @@ export function canonicalText(
   leaveOut?: ReadonlySet<string>,
   spell = (number: string): string => number,
 ): string {
-  return canonical(source, { at: valueStart(source, 0), spell }, leaveOut, 0);
+  return canonical(source, { at: valueStart(source, 0), spell, leaveOut }, 0);
 }
 
-/** Where the next value begins, and how its numbers are spelled. */
+/** Where the next value begins, and the options of `canonicalText`. */
 interface Place {
   at: number;
   readonly spell: (number: string) => string;
+  readonly leaveOut: ReadonlySet<string> | undefined;
 }
 
 /** Reads the value at `place.at`, and moves that behind it. */
-function canonical(
-  text: string,
-  place: Place,
-  leaveOut: ReadonlySet<string> | undefined,
-  depth: number,
-): string {
+function canonical(text: string, place: Place, depth: number): string {
   const start = place.at;
   const first = text.charCodeAt(start);
   if (first === QUOTE) {
@@ -143,9 +139,7 @@ function canonical(
     const value = text.slice(start, place.at);
     return first <= NINE ? place.spell(value) : value;
   }
-  return first === OPEN_BRACE
-    ? canonicalObject(text, place, leaveOut, depth)
-    : canonicalArray(text, place, depth);
+  return first === OPEN_BRACE ? canonicalObject(text, place, depth) : canonicalArray(text, place, depth);
 }
 
 function canonicalArray(text: string, place: Place, depth: number): string {
@@ -153,7 +147,7 @@ function canonicalArray(text: string, place: Place, depth: number): string {
   place.at = valueStart(text, place.at + 1);
   while (place.at < text.length && text.charCodeAt(place.at) !== CLOSE_BRACKET) {
     if (result.length > 1) result += ',';
-    result += canonical(text, place, undefined, depth + 1);
+    result += canonical(text, place, depth + 1);
     place.at = valueStart(text, place.at);
     if (text.charCodeAt(place.at) === COMMA) place.at = valueStart(text, place.at + 1);
   }
@@ -161,24 +155,20 @@ function canonicalArray(text: string, place: Place, depth: number): string {
   return `${result}]`;
 }
 
-function canonicalObject(
-  text: string,
-  place: Place,
-  leaveOut: ReadonlySet<string> | undefined,
-  depth: number,
-): string {
+function canonicalObject(text: string, place: Place, depth: number): string {
   const names: string[] = [];
   const values: string[] = [];
+  const leaveOut = depth === 0 && place.leaveOut?.size !== 0 ? place.leaveOut : undefined;
   place.at = valueStart(text, place.at + 1);
   while (place.at < text.length && text.charCodeAt(place.at) === QUOTE) {
     const nameEnd = stringEnd(text, place.at);
     const name = canonicalString(text.slice(place.at, nameEnd));
     place.at = valueStart(text, afterColon(text, nameEnd));
-    if (leaveOut !== undefined && leaveOut.size > 0 && leaveOut.has(JSON.parse(name) as string)) {
+    if (leaveOut?.has(JSON.parse(name) as string) === true) {
       place.at = valueEnd(text, place.at);
     } else {
       names.push(name);
-      values.push(canonical(text, place, undefined, depth + 1));
+      values.push(canonical(text, place, depth + 1));
     }
     place.at = valueStart(text, place.at);
     if (text.charCodeAt(place.at) === COMMA) place.at = valueStart(text, place.at + 1);

@@ -21,7 +21,7 @@ export interface StoredBody {
   readonly verbatim: string | null;
 }
 
-/** @param asJson false: stored as one JSON string, as jsonb refuses some JSON (numbers beyond `numeric`, deep nesting) */
+/** @param asJson false stores one JSON string: jsonb refuses some JSON (numbers beyond `numeric`, deep nesting) */
 export function storedBody(body: string, asJson = isJson(body)): StoredBody {
   const { raw, verbatim = null } = jsonbText(asJson ? body : JSON.stringify(body));
   return { raw, verbatim };

@@ -32,10 +32,7 @@ export class KnownPages {
     this.#most = most;
   }
 
-  /**
-   * @param kind what else decides how the text is read
-   * @throws what `read` throws
-   */
+  /** @param kind what else decides how the text is read @throws what `read` throws */
   read(text: string, kind: string, read: (text: string) => Page): Page {
     const name = `${kind} ${hash('sha256', text, 'base64')}`;
     const known = this.#known.get(name);

@@ -176,8 +176,9 @@ export class Privacy {
   }
 
   /**
-   * Hashes a string by its characters in UTF-8, any other value by its canonical JSON text with numbers as `jsonb` prints
-   * them, without trailing zeros. Nothing else goes in: equal values have equal hashes in all tables. Null stays null.
+   * Hashes a string by its characters in UTF-8, any other value by its canonical JSON text with numbers as `jsonb`
+   * prints them, without trailing zeros. Nothing else goes in: equal values have equal hashes in all tables. Null stays
+   * null.
    */
   #hashed(value: string): string {
     if (value === 'null') return value;

@@ -17,7 +17,7 @@ export type OperationName = (typeof OPERATION_NAMES)[number];
 /** Operations whose path has the ID of their target. */
 export const TARGETED_OPERATIONS: readonly string[] = ['list_analyze', 'sequence'] satisfies OperationName[];
 
-/** In the order of a submission's life. `held`: after a restore or copy, until released; `unknown`: never sent again. */
+/** In the order of a submission's life. `held`: after a restore or copy, until released; `unknown`: not sent again. */
 export const SUBMISSION_STATES = [
   'held',
   'queued',
@@ -69,14 +69,14 @@ export type SubmissionOutcome =
 /** The submissions of one account, for its owner; every write is fenced. @throws LeaseLost, DatabaseUnavailable */
 export interface SubmissionStore {
   /**
-   * The oldest submissions that may be tried now, by ID: at most `limit` of each operation, so that the oldest `limit` of
-   * each rate group are among them. None while the installation is on hold: queued ones become `held`.
+   * The oldest submissions that may be tried now, by ID: at most `limit` of each operation, so that the oldest `limit`
+   * of each rate group are among them. None while the installation is on hold: queued ones become `held`.
    */
   queued(limit: number): Promise<readonly QueuedSubmission[]>;
   /**
    * `queued` → `sending`, committed before this resolves. Undefined if it must not be sent: it is no longer queued, its
-   * last attempt is not finished, or the installation is on hold. Nothing may be sent if this throws: the store puts back
-   * what it may have claimed.
+   * last attempt is not finished, or the installation is on hold. Nothing may be sent if this throws: the store puts
+   * back what it may have claimed.
    */
   claim(id: string): Promise<ClaimedSubmission | undefined>;
   /**

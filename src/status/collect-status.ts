@@ -232,8 +232,8 @@ export interface CronLine {
 }
 
 /**
- * Intervals of lines that ask for more than the rate allows, ms; Infinity: never read. Polls go before lists: if the rate
- * is too small for them, all of them run less often, and lists get nothing.
+ * Intervals of lines that ask for more than the rate allows, ms; Infinity: never read. Polls go before lists: if the
+ * rate is too small for them, all of them run less often, and lists get nothing.
  */
 export function intervalsKept(
   polls: readonly CronLine[],

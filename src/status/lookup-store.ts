@@ -8,7 +8,7 @@ import { type Hit, keyOf, keyParts, rowAddress, type RowAddress, type RowStory }
 
 /** Most results of a search, and most rows of a list. */
 export const MOST_FOUND = 50;
-/** Most rows that a list of one state looks at: no index has states, and a rare one may be in none of a million rows. */
+/** Most rows that a list of one state looks at: no index has states, and a million rows may not have a rare one. */
 const LOOKED_AT = 5_000;
 /** Rows that `latestRows` gives. */
 const LATEST = 20;

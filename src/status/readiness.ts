@@ -26,8 +26,8 @@ const TRY_EVERY_MS = 30_000;
 
 /**
  * Outcome of the last writes. A refusal that concerns the whole database stays until a write of its kind, or a trial,
- * goes through: on a full disk heartbeats and other small updates still work. A missing object stays until a trial finds
- * it: pages of other tables still work.
+ * goes through: on a full disk heartbeats and other small updates still work. A missing object stays until a trial
+ * finds it: pages of other tables still work.
  */
 export class WriteHealth {
   readonly #refusals = new Map<Refused, string>();
@@ -110,8 +110,8 @@ export class WriteHealth {
 }
 
 /**
- * Why no session can write; undefined if the database does not say so. A read-only session stays so; the error makes the
- * pool replace it.
+ * Why no session can write; undefined if the database does not say so. A read-only session stays so; the error makes
+ * the pool replace it.
  */
 export async function whyReadOnly(db: Db): Promise<string | undefined> {
   try {
@@ -126,8 +126,8 @@ export async function whyReadOnly(db: Db): Promise<string | undefined> {
 }
 
 /**
- * Whether the database takes writes. It may answer queries and still refuse them: the address leads to a standby after a
- * failover, the disk is full, the schema is gone.
+ * Whether the database takes writes. It may answer queries and still refuse them: the address leads to a standby after
+ * a failover, the disk is full, the schema is gone.
  * @param lateMs time since the last heartbeat, a committed write, ran out, ms; Infinity: there was none
  * @throws if the database does not answer
  */

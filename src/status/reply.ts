@@ -91,8 +91,8 @@ export function isLoopbackName(host: string): boolean {
 }
 
 /**
- * Whether a request's `Host` is a loopback name. A foreign page can point its own name at 127.0.0.1 and read the answers
- * (DNS rebinding), but `Host` then has that name. The port is ignored, as it may be forwarded.
+ * Whether a request's `Host` is a loopback name. A foreign page can point its own name at 127.0.0.1 and read the
+ * answers (DNS rebinding), but `Host` then has that name. The port is ignored, as it may be forwarded.
  */
 export function isLoopbackHostHeader(host: string | undefined): boolean {
   const url = host === undefined ? null : URL.parse(`http://${host}`);
@@ -100,8 +100,8 @@ export function isLoopbackHostHeader(host: string | undefined): boolean {
 }
 
 /**
- * Checks an `Authorization` header: `Bearer <token>`, or `Basic` with any user and the token as password. Takes the same
- * time for every wrong token.
+ * Checks an `Authorization` header: `Bearer <token>`, or `Basic` with any user and the token as password. Takes the
+ * same time for every wrong token.
  */
 export function tokenCheck(token: string): (authorization: string | undefined) => boolean {
   const expected = sha256(token);

@@ -57,8 +57,8 @@ async function accountsAt(db: Db, now: Date) {
   type Row = Pick<AccountStatus, 'userId' | 'email' | 'state' | 'error' | 'owner'> &
     Pick<AccountStatus['webhook'], 'renewedSince' | 'lastEventAt' | 'hintsWaiting'> &
     Readonly<Record<'registration' | 'webhookError' | 'url', string | null>> & { readonly recheck: boolean };
-  // Each subquery is one look at the end of an index. `recheck`: the database went back or was copied, and no daemon has
-  // looked since. What it has of the service's side is outdated, and full walks are due.
+  // Each subquery is one look at the end of an index. `recheck`: the database went back or was copied, and no daemon
+  // has looked since. What it has of the service's side is outdated, and full walks are due.
   const rows = await rowsOf(db.sql<Row>`
     select a._user_id as "userId", m.email, a.error, a.owner, a.recheck,
       case when a.state in ('stopped', 'retired') then a.state else 'active' end as state,

@@ -118,8 +118,8 @@ const NAMED = 4;
 const SHOWN = 40;
 
 /**
- * With MIRROR_SCHEMA_DRIFT=freeze: one problem for each collection that has fields without a column. Excluded fields and
- * those of a full table don't count.
+ * With MIRROR_SCHEMA_DRIFT=freeze: one problem for each collection that has fields without a column. Excluded fields
+ * and those of a full table don't count.
  */
 export async function waitingFields(
   db: Db,
