@@ -142,12 +142,9 @@ export function unreadyDatabase(why: string): Finding {
 /** The brake blocks deletions. */
 export function blockedDeletions(
   userId: string,
-  {
-    collection,
-    heldDeletions,
-    liveRows,
-  }: Pick<CollectionStatus, 'collection' | 'heldDeletions' | 'liveRows'>,
+  of: Pick<CollectionStatus, 'collection' | 'heldDeletions' | 'liveRows'>,
 ): Finding {
+  const { collection, heldDeletions, liveRows } = of;
   return {
     cause: 'deletions_blocked',
     what: `the brake blocks deletions of ${collection}: so many at once look like a fault of the service`,

@@ -5,19 +5,21 @@ import type { AccountStatus, CollectionStatus, StatusReport, WaitingDeletion } f
 // Words that the page and `status` share. Texts of others in them are not escaped. Ages are as of `at`, the time of the
 // report.
 
+type Fact = readonly [name: string, words: string];
+
 /** Facts of an account beside its collections' figures: walks, events, submissions, rate limits. */
-export function accountFacts(account: AccountStatus, at: string): [name: string, words: string][] {
+export function accountFacts(account: AccountStatus, at: string): Fact[] {
   const walks = account.walks.map(({ collection, listId, startedAt, pages, items }) => {
     const where = `${collection}${listId === null ? '' : `, list ${listId}`}`;
     return `${where}: ${countOf(items, 'row')} in ${countOf(pages, 'page')}, begun ${age(startedAt, at)}`;
   });
   const sent = submissionWords(account.submissions);
   return [
-    ...walks.map((words): [string, string] => ['full walk', words]),
+    ...walks.map((words): Fact => ['full walk', words]),
     ['webhook', webhookWords(account.webhook, at)],
-    ...(sent === undefined ? [] : [['submissions', sent] satisfies [string, string]]),
+    ...(sent === undefined ? [] : [['submissions', sent] as const]),
     ...account.budgets.flatMap(({ key, groups }) =>
-      groups.map((each): [string, string] => [`key ${key}…, ${each.group}`, budgetWords(each, at)]),
+      groups.map((each): Fact => [`key ${key}…, ${each.group}`, budgetWords(each, at)]),
     ),
   ];
 }

@@ -116,7 +116,7 @@ function routes(
     if (request.method !== 'GET' && request.method !== 'HEAD') {
       return jsonReply({ error: 'only GET and HEAD are answered here' }, 405, { allow: 'GET, HEAD' });
     }
-    // A proxy may be asked with a whole address. A path may begin with two slashes.
+    // A proxy may send a whole address. A path may begin with two slashes; decoding it could add more.
     const { target } = request;
     const address = target.startsWith('/') ? `http://localhost${target}` : target;
     const url = /^https?:\/\//i.test(address) ? URL.parse(address) : null;
