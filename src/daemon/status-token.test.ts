@@ -8,7 +8,7 @@ import { statusToken } from './status-token.ts';
 
 const folder = folderForEach();
 
-/** Tokens that are made with this data folder, and what becomes known of them. */
+/** Tokens made with this data folder, and what terminal and log show of them. */
 function tokens(dataDir = folder.path) {
   const [logged, shown, hidden]: [string[], string[], string[]] = [[], [], []];
   const log = pino({}, { write: (line) => void logged.push(line) });

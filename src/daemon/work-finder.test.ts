@@ -7,7 +7,7 @@ import { workFinder } from './work-finder.ts';
 let finder: Service | undefined;
 afterEach(() => finder?.stop());
 
-/** `is.dueIn`: what looks for all answer, milliseconds; undefined: they fail. */
+/** `is.dueIn`: answer of looks for all, milliseconds; undefined: they fail. */
 async function finding(dueIn = Infinity) {
   const is: { dueIn: number | undefined } = { dueIn };
   const clock = new VirtualClock();

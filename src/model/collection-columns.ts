@@ -1,4 +1,4 @@
-/** One column of what is known of a collection, and every place that shows it. */
+/** One fact about a collection, and every place that shows it. */
 interface Description {
   /** Name in the view `freshness` or `data_quality`. */
   readonly column: string;

@@ -45,7 +45,7 @@ it('a domain is the domain of itself', () => {
       const domain = domainOf(lead + text);
       if (domain === undefined) return;
       expect(domain).toBe(domain.toLowerCase());
-      // The same domain as a URL's, so that the quick way gives what the parser would.
+      // Same as the domain of its URL: the fast path agrees with the parser.
       expect(URL.parse(`https://${domain}/`)?.hostname).toBe(domain);
       if (!domain.startsWith('www.')) expect(domainOf(domain)).toBe(domain);
     }),

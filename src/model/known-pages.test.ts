@@ -24,7 +24,7 @@ const body = fc
 
 type KeyType = 'text' | 'bigint';
 
-/** Pages that were read, and the texts that had to be. */
+/** Pages, and the texts that had to be read for them. */
 function pagesWithin(bytes?: number) {
   const known = new KnownPages(bytes);
   const reads: string[] = [];
@@ -36,7 +36,7 @@ function pagesWithin(bytes?: number) {
   return { page, reads };
 }
 
-/** All that anybody can ask a page, items' texts included. */
+/** Everything that a page can give, including its items' texts. */
 function all({ items, hasMore, nextCursor }: Page): unknown {
   const asked = items.map(({ key, problem, source, state }) => ({ key, problem, source, state }));
   return { items: asked, hasMore, nextCursor };

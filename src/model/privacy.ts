@@ -38,7 +38,7 @@ const ANY_DEPTH = '**.';
 const MOST_LEVELS = 500;
 const ENVELOPE = new Set(['id', 'type', 'created_at', 'data']);
 const HASHED = /^"[0-9a-f]{64}"$/;
-/** A value counts as quoted if its first letters and digits, so many, are in the answer, which may have cut it. */
+/** Length of the prefix by which a quoted value is found, in letters and digits: the answer may have cut it. */
 const MOST_QUOTED = 8;
 /** Shorter values are in too many words. */
 const LEAST_QUOTED = 4;

@@ -15,7 +15,7 @@ const account = (changes: Partial<AccountStatus> = {}): AccountStatus =>
 const webhook = (changes: Partial<AccountStatus['webhook']>): AccountStatus =>
   account({ webhook: sampleWebhook(changes) });
 
-/** As people read it. */
+/** Problems and notes as people read them. */
 function lines(accounts: readonly AccountStatus[], held: Facts['held'] = null) {
   const { problems, notes } = judge(sampleReport({ accounts, held }));
   return { problems: problems.map((each) => problemLine(each, NOW)), notes };

@@ -25,7 +25,7 @@ function account(collections = [lists()], changes: Partial<AccountStatus> = {}):
   return sampleAccount({ collections, ...changes });
 }
 
-/** As people read it. */
+/** Problems and notes as people read them. */
 function lines(
   accounts: readonly AccountStatus[],
   processes = DAEMON,
@@ -135,7 +135,7 @@ describe('the judgement of a mirror', () => {
     for (const nobodys of [other(null), other('gone'), other(null, [lists()])]) {
       expect(lines([account(), nobodys], DAEMON, {}, [key]).problems).toEqual([affecting]);
     }
-    // Without such a key, without a daemon, and of an account that is read, late is late.
+    // Late readings count without such a key, without a daemon, and for accounts that are read.
     const polls = expect.stringMatching(/^polls are late; affects 43\/lists; /) as string;
     const accounts = [account(), other(null)];
     expect(lines(accounts).problems).toEqual([polls]);
@@ -186,7 +186,7 @@ describe('the judgement of a mirror', () => {
     const full = unreadyDatabase("the database can't do it now (53100 full)");
     const judged = (...collections: CollectionStatus[]): StatusReport['problems'] =>
       judge(sampleReport({ accounts: [account(collections)] }), [full]).problems;
-    // A full disk is one cause, whatever met it.
+    // A full disk is one cause, whatever write met it.
     const items = '3 lists could not be read, the last one: the database refuses (42P01 no relation)';
     expect(
       judged(failing("the database can't do it now (53100 could not extend file 1)"), {
@@ -197,7 +197,7 @@ describe('the judgement of a mirror', () => {
     // While nothing is written, nothing is late.
     const overdue = lists({ state: 'overdue', nextPollAt: before(11 * HOUR) });
     expect(judged(overdue)).toMatchObject([{ cause: 'database_unready', affects: [] }]);
-    // A session that ended is no refusal of its collection.
+    // The end of a session is no refusal of a collection.
     for (const said of [
       "the database can't do it now (57P01 terminating connection due to administrator command)",
       "the database can't be reached: Connection terminated unexpectedly",
@@ -209,7 +209,7 @@ describe('the judgement of a mirror', () => {
       cause: 'database_refuses',
       what: `can’t be written: ${refuses}`,
     });
-    // Words of the service are no words of Postgres.
+    // The service's message may look like one of Postgres.
     const words = 'GET /v1/lists was answered 500: the database refuses (53100 x)';
     expect(judged(failing(words))[1]).toMatchObject({ cause: 'collection_failing' });
   });

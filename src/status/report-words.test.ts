@@ -11,7 +11,7 @@ import {
 import { accountFacts, processWords } from './report-words.ts';
 import type { AccountStatus } from './status-report.ts';
 
-/** What is said of an account under a name. */
+/** An account's fact of this name. */
 const said = (name: string, changes: Partial<AccountStatus> = {}): string | undefined =>
   new Map(accountFacts(sampleAccount(changes), AT)).get(name);
 

@@ -72,7 +72,7 @@ describe('the page of an account', () => {
     const words = view.replaceAll(/<[^>]*>/g, ' ').replaceAll(/\s+/g, ' ');
     expect(words).toContain('0 s ago 42/account and 5 others GET /v1/account was answered 503: maintenance');
     expect(words).toContain('60 s ago 42/lists GET /v1/lists was answered 404');
-    // Where no problem names it, each collection does.
+    // Without a problem, each collection says it.
     const alone = await ofReport(sampleReport({ accounts, errors: [] }));
     expect(alone.match(/503: maintenance/g)).toHaveLength(6);
   });

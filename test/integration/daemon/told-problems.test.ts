@@ -41,7 +41,7 @@ beforeAll(async () => {
       const id = String(request.headers['webhook-id']);
       const body = Buffer.concat(chunks).toString();
       const now = Math.floor(clock.now() / 1000);
-      // The library's own check is by this machine's clock.
+      // The library would check by this machine's clock.
       expect(Number(request.headers['webhook-timestamp'])).toBe(now);
       const signature = new Webhook(SECRET).sign(id, new Date(now * 1000), body);
       expect(request.headers['webhook-signature']).toBe(signature);
@@ -142,7 +142,7 @@ describe('problems are told', () => {
     const [one, two] = [daemon(() => problems), daemon(() => problems)];
     answers = [503];
     await during(80, one);
-    // It is gone. What it had taken is the other one's after half a minute.
+    // The first daemon is gone. After half a minute, the other one takes its message.
     await during(20, two);
     const [first] = told;
     expect(said()).toEqual(['+ polls are late']);

@@ -6,7 +6,7 @@ import type { CollectionName } from '../../../src/model/collections.ts';
 import { runs } from '../../support/effort.ts';
 import { testAccounts } from '../../support/mirror/test-accounts.ts';
 
-// Whatever happens to the rows: the latest ones are those whose newest change stands last in the view.
+// After any changes, the latest rows are those whose newest change is last in the view.
 
 const newAccount = testAccounts({ gracePeriodMs: 0 });
 
@@ -27,7 +27,7 @@ interface Seen {
   readonly changeId: string;
 }
 
-/** Each row by its newest change, and whether that deleted it. Of a row that is removed nothing is left. */
+/** Each row by its newest change, and whether that deleted it. Removed rows are left out. */
 function newestOf(view: readonly Seen[], deletes: 'soft' | 'hard'): string[] {
   const rows = Map.groupBy(view, ({ collection, key }) => `${collection} ${key}`);
   return [...rows.values()]
@@ -61,7 +61,7 @@ it.each(['soft', 'hard'] as const)(
         const view = await account.query<Seen>(`
         select distinct collection, op, key, change_id as "changeId" from mirror.changes
         where _user_id = ${userId} order by change_id desc`);
-        // Where deleted rows are removed, one that came back is a new one: it shows when the view is asked.
+        // If deleted rows are removed, a row that comes back is a new one.
         fc.pre(deletes === 'soft' || view.every(({ op }) => op !== 'undelete'));
         const found = await latestRows(account.database.db, userId);
         expect(found.map(({ row, state }) => `${row?.collection} ${row?.key} ${state}`)).toEqual(

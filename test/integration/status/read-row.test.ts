@@ -16,7 +16,7 @@ function read(
   return readRow(account.database.db, { userId: account.fence.userId, collection, key });
 }
 
-/** Its readings are due. */
+/** Makes its readings due. */
 const schedule = (account: MirroredAccount, name: CollectionName): Promise<unknown> =>
   account.query(`
     insert into mirror._collections (_user_id, collection, next_poll_at, next_full_at)

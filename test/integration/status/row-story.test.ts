@@ -120,7 +120,7 @@ describe('mirror.row_story', () => {
       const account = await make({ deletes: 'hard', gracePeriodMs: 0, history });
       await account.observe('watchlist', '[{"id":"w","n":1}]');
       await account.observe('watchlist', '[{"id":"w","n":2}]');
-      // Without history nobody knows which field changed, nor anything of a removed row.
+      // Without history, changed fields and removed rows are unknown.
       const came = ['mirrored', history ? 'changed n: 1 → 2' : 'changed'];
       expect(await story(account, 'watchlist', 'w')).toEqual(came);
       await deleteAllBut(account, 'watchlist', '[]', { accept: true });

@@ -8,7 +8,7 @@ const make = testAccounts();
 
 const search = ({ database }: MirroredAccount, query: string) => searchMirror(database.db, query);
 
-/** What is found of the account, each in a line. */
+/** The account's results, one per line. */
 async function found(account: MirroredAccount, query: string): Promise<string[]> {
   const { found } = await search(account, query);
   return found.filter(({ userId }) => userId === account.fence.userId).map(inWords);

@@ -110,7 +110,7 @@ describe('the stored status', () => {
     expect(webhook).toEqual(NO_WEBHOOK);
     const { now } = await readStoredStatus(database.db);
     expect(Date.parse(collections[0]?.nextFullAt ?? '')).toBeLessThanOrEqual(now.getTime());
-    // Nobody reads what is paused.
+    // Paused collections are not read.
     expect(collections[1]).toMatchObject({ state: 'paused', nextFullAt: null });
     await run('update mirror_sync.account set recheck = false where _user_id = 4');
     const looked = await account('4');

@@ -13,12 +13,12 @@ beforeAll(async () => {
   );
 });
 
-/** As the status asks. */
+/** Settings that keep history. */
 const KEPT = { history: { kept: true } } as unknown as Pick<Config, 'history'>;
 
 const run = (text: string): Promise<unknown> => sql.raw(text).execute(database.kysely);
 
-/** Credits of account 1 as they were `hoursAgo`, from the oldest; the last ones are those of now. */
+/** Sets credits of account 1 as of `hoursAgo`, the oldest first; the last ones are current. */
 async function credits(...values: readonly (readonly [hoursAgo: number, credits: string | null])[]) {
   for (const [index, [hoursAgo, value]] of values.entries()) {
     const next = values[index + 1]?.[0];
@@ -60,7 +60,7 @@ it('the workload has each collection’s backlog', async () => {
 });
 
 it('the workload has the credits, and by how much they fell in a day, top-ups aside', async () => {
-  // 400 before the day, 10 and 30.5 within it; 1,000 were bought, and once they were not told.
+  // Burnt: 400 before the day, 10 and 30.5 within it. 1,000 were bought, and one version has none.
   await credits([80, '900'], [30, '500'], [20, '490'], [10, null], [9, '1490'], [1, '1459.5']);
   await run(`
     insert into mirror.account (_user_id, credits, _first_seen_at, _changed_at, _change_id, _hash, _raw)
@@ -97,7 +97,7 @@ it('the workload names an old transaction, and the statement that ends it', asyn
   await database.db.raw(end);
   open.resolve();
   await expect(reading).rejects.toThrow(/the database/);
-  // The server ends a session a moment after its client has heard of it.
+  // The server ends a session shortly after its client knows.
   await eventually('none to be found', async () => (await oldTransactions(database.db, 0)).length === 0);
   await reader.drop();
 });
