@@ -97,7 +97,7 @@ describe('what a program has in memory once it is loaded', () => {
     for (const dear of ['internal/deps/undici/undici', 'http2', 'tls', 'sqlite']) {
       expect(loaded).not.toContain(`NativeModule ${dear}`);
     }
-  }, 60_000);
+  });
 
   it('is text of one byte a character', () => {
     for (const { file } of chunks) {

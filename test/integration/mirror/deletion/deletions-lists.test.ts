@@ -175,5 +175,5 @@ describe('a list that is deleted', () => {
     const log = `select list_id, deleted from mirror.sync_log where _user_id = ${user} order by walk_id`;
     expect(await lines(account, log)).toEqual(['2 50000', '2 10001', '- 1']);
     expect(await liveItems(account)).toEqual([]);
-  }, 120_000);
+  });
 });

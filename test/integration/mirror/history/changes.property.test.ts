@@ -149,5 +149,4 @@ it.each(['soft', 'hard'] as const)(
       { numRuns: runs(10, 60), endOnFailure: true },
     );
   },
-  60_000,
 );

@@ -111,5 +111,4 @@ it.each(['soft', 'hard'] as const)(
       { numRuns: runs(5, 25), endOnFailure: true },
     );
   },
-  60_000,
 );
