@@ -198,6 +198,8 @@ describe('what a page says of absence', () => {
     const remembered = { memory: { before: { ...memory, whole }, after: { ...memory, whole } } };
     const reading = { note: () => {}, walk: () => whole } as unknown as WholeReading;
     expect(decided({ end: COMPLETE, whole: reading }).scope.memory).toMatchObject({ whole });
+    // A snapshot needs no second walk, so nothing is stored after it.
+    expect(decided({ taken, end: COMPLETE, whole: reading })).toMatchObject({ whole: undefined, memory });
     const lost = decided({ end: COMPLETE, ...remembered });
     expect(lost.scope.memory).toMatchObject({ whole: null });
     expect(decided(remembered).memory?.whole).toEqual(whole);

@@ -38,8 +38,8 @@ export function decide(record: PageRecord, observed: ObservedPage, gracePeriodMs
   let memory = of?.before;
   if (of !== undefined) {
     const noted = noteWritten(of.after, writtenRows(record, observed));
-    const wholeEnds = walk.kind === 'full' && end?.outcome === 'complete';
-    const left = !wholeEnds || noted.whole === whole ? noted : { ...noted, whole };
+    const last = walk.kind === 'full' && end?.outcome === 'complete' ? (whole ?? null) : noted.whole;
+    const left = noted.whole === last ? noted : { ...noted, whole: last };
     if (isWorthStoring(of.before, left)) memory = left;
   }
   const scope: ScopeChange = {
@@ -64,7 +64,7 @@ export function decide(record: PageRecord, observed: ObservedPage, gracePeriodMs
 /** The whole walk that ends with the page. A snapshot needs no second walk. */
 function wholeWalk({ end, taken, whole, firstSentAt }: PageRecord, { at, sentAt }: ObservedPage) {
   const judges = end?.outcome === 'complete' && taken.proof?.kind !== 'snapshot';
-  return (judges ? whole?.walk(firstSentAt ?? sentAt, at) : undefined) ?? null;
+  return judges ? whole?.walk(firstSentAt ?? sentAt, at) : undefined;
 }
 
 function suspectsIn(

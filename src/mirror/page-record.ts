@@ -152,8 +152,8 @@ export interface Decided {
   readonly walkEnd: WalkEnd | undefined;
   /** The scope's new memory. */
   readonly memory: ScopeMemory | undefined;
-  /** The whole walk that ends with the page, for comparison with a later one; null: none ends. */
-  readonly whole: WholeWalk | null;
+  /** The whole walk that ends with the page; null: it can't be compared with another; undefined: none ends. */
+  readonly whole: WholeWalk | null | undefined;
   /** The scope is complete as of then, once a proof confirms that the page belongs to the account. */
   readonly completeAsOf: Date | undefined;
   /** Missing rows that came or changed too recently to be suspected: the next walk decides. */

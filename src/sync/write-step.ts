@@ -43,16 +43,14 @@ export async function writeStep(
   session.sawBad(result.quarantined);
   if (changed !== undefined) context.onChanged(changed);
   if (completeAsOf !== undefined) context.source.claimComplete({ scope, completeAsOf });
-  // A snapshot needs no second walk.
-  const snapshot = taken.proof?.kind === 'snapshot';
   const absences =
-    whole !== undefined && end?.outcome === 'complete' && !snapshot
+    whole !== undefined && decided.whole !== undefined
       ? await recordAbsences(context, scope, whole, decided.whole, previous, obs)
       : NOT_JUDGED;
   return {
     sentAt: result.sentAt,
     counts: result.counts,
-    judged: snapshot || absences.judged,
+    judged: taken.proof?.kind === 'snapshot' || absences.judged,
     raised: absences.raised || suspectChange.add.length > 0,
     proven: absences.proven || suspectChange.prove.length > 0,
     overlooks: absences.overlooks || decided.overlooks,
