@@ -4,26 +4,28 @@
  * Virtual time: `node bench/service/budget.ts` takes seconds. Columns: requests a minute, possible, part of it, 429s.
  */
 import { GUARD_MS } from '../../src/service/slot-log.ts';
-import { play, type Scenario } from '../../test/support/budget/budget-scenario.ts';
+import { NEAR, play, type Scenario } from '../../test/support/budget/budget-scenario.ts';
 import { slidingLog } from '../../test/support/budget/limiters.ts';
 
 const LIMIT = 60;
 const SEEDS = [1, 2, 3, 4, 5, 6];
 
-/** 20 to 200 ms from sending to answer. */
-const network: Scenario['network'] = { latency: (random) => 10 + random() * 90 };
-
 type Case = Omit<Scenario, 'seed' | 'limiter'>;
 const CASES: Record<string, Case> = {
-  'alone, 20–200 ms': { minutes: 10, network },
-  'alone, one request at a time': { minutes: 10, network, workers: 1 },
+  'alone, 20–200 ms': { minutes: 10, network: NEAR },
+  'alone, one request at a time': { minutes: 10, network: NEAR, workers: 1 },
   'alone, one direction in 50 takes up to 5 s': { minutes: 10 },
-  '2 % of requests without an answer': { minutes: 10, network: { ...network, lost: 0.02 } },
-  'SIGKILL each 12 s': { minutes: 10, network, killEveryMs: 12_000 },
+  '2 % of requests without an answer': { minutes: 10, network: { ...NEAR, lost: 0.02 } },
+  'SIGKILL each 12 s': { minutes: 10, network: NEAR, killEveryMs: 12_000 },
   'SIGKILL each 12 s, slow directions': { minutes: 10, killEveryMs: 12_000 },
-  'share 0.8': { minutes: 10, network, share: 0.8 },
-  'somebody else sends 30 a minute': { minutes: 60, network, foreignPerMinute: 30 },
-  'somebody else sends 5 a minute, share 0.8': { minutes: 60, network, foreignPerMinute: 5, share: 0.8 },
+  'share 0.8': { minutes: 10, network: NEAR, share: 0.8 },
+  'somebody else sends 30 a minute': { minutes: 60, network: NEAR, foreignPerMinute: 30 },
+  'somebody else sends 5 a minute, share 0.8': {
+    minutes: 60,
+    network: NEAR,
+    foreignPerMinute: 5,
+    share: 0.8,
+  },
 };
 
 for (const [name, scenario] of Object.entries(CASES)) {

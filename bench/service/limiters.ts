@@ -11,7 +11,7 @@
  */
 import { GUARD_MS, WINDOW_MS } from '../../src/service/slot-log.ts';
 import { defaultLimit, RATE_GROUPS, type RateGroup } from '../../src/service/rate-groups.ts';
-import { play, type Outcome, type Scenario } from '../../test/support/budget/budget-scenario.ts';
+import { NEAR, play, type Outcome, type Scenario, SLOW } from '../../test/support/budget/budget-scenario.ts';
 import {
   blocking,
   both,
@@ -37,12 +37,10 @@ const flags = readFlags({ only: '', seeds: 3, minutes: 370, real: 0 });
 const claims = new Claims();
 
 type Network = NonNullable<Scenario['network']>;
-const NEAR: Network = { latency: (random) => 10 + random() * 90 };
-const JITTER: Network = { latency: (random) => 20 + random() * 4_980, timeoutMs: 30_000 };
 const NETWORKS: Record<string, Network> = {
   '20–200 ms': NEAR,
   '1 in 50 to 5 s': {},
-  '0.02–5 s each way': JITTER,
+  '0.02–5 s each way': SLOW,
 };
 const SILENT: Network = { headers: () => ({}) };
 
@@ -121,7 +119,7 @@ const OTHERS: Record<string, Played> = {
 const LIVES: Record<string, Played> = {
   '50 SIGKILLs in 10 minutes': { killEveryMs: 12_000 },
   '50 stops, a third of them graceful': { killEveryMs: 12_000, graceful: 1 / 3 },
-  '50 SIGKILLs, 0.02–5 s each way': { killEveryMs: 12_000, network: JITTER },
+  '50 SIGKILLs, 0.02–5 s each way': { killEveryMs: 12_000, network: SLOW },
   '20 takeovers, the other goes on 20 s': { killEveryMs: 30_000, goesOnMs: 20_000 },
 };
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { play, type Outcome, type Scenario } from '../../test/support/budget/budget-scenario.ts';
+import { NEAR, type Outcome, play, SLOW } from '../../test/support/budget/budget-scenario.ts';
 import {
   blocking,
   both,
@@ -22,10 +22,6 @@ import { runs } from '../../test/support/effort.ts';
  * jitters from tens of milliseconds to seconds.
  */
 const MINUTE = 60_000;
-/** 20 to 200 ms from sending to answer. */
-const near: Scenario['network'] = { latency: (random) => 10 + random() * 90 };
-/** 20 ms to five seconds each way. */
-const slow: Scenario['network'] = { latency: (random) => 20 + random() * 4_980, timeoutMs: 30_000 };
 const seed = fc.integer({ min: 0, max: 1_000_000 });
 
 const between = (moments: readonly number[], from: number, to = Infinity): number =>
@@ -91,7 +87,7 @@ describe.each(Object.entries(honest))('against %s', (_name, limiter) => {
 });
 
 it('kills cost little when pages carry what came free', async () => {
-  const killed = { killEveryMs: 12_000, network: near };
+  const killed = { killEveryMs: 12_000, network: NEAR };
   const outcome = await play({ seed: 3, minutes: 10, limiter: slidingLog(60), ...killed });
   expect(outcome.refusedAt).toEqual([]);
   expect(outcome.sentAt.length / 10).toBeGreaterThan(57);
@@ -122,7 +118,7 @@ describe('a limiter that refuses what a sliding log allows', () => {
 
 it.each([0, 7])('a Remaining stuck at %i is ignored after two windows, with a message', async (stuck) => {
   const limiter = withRemaining(slidingLog(60), () => stuck);
-  const outcome = await play({ seed: 2, minutes: 13, limiter, network: near });
+  const outcome = await play({ seed: 2, minutes: 13, limiter, network: NEAR });
   expect(outcome.refusedAt).toEqual([]);
   expect(between(outcome.sentAt, 3 * MINUTE) / 10).toBeGreaterThan(57);
   expect(kinds(outcome)).toContain('remaining-ignored');
@@ -130,7 +126,7 @@ it.each([0, 7])('a Remaining stuck at %i is ignored after two windows, with a me
 
 it('a Remaining stuck at 60 shows no other user of the key, and costs nothing', async () => {
   const limiter = withRemaining(slidingLog(60), () => 60);
-  const outcome = await play({ seed: 2, minutes: 10, limiter, network: near });
+  const outcome = await play({ seed: 2, minutes: 10, limiter, network: NEAR });
   expect([outcome.refusedAt, outcome.events]).toEqual([[], []]);
   expect(outcome.sentAt.length / 10).toBeGreaterThan(57);
 });
@@ -152,7 +148,7 @@ describe('another user of the key', () => {
 
   it('who takes every slot for twenty minutes is never taken for a Remaining that counts nothing', async () => {
     for (let seed = 1; seed <= runs(30, 300); seed += 1) {
-      const others = { foreignPerMinute: 120, share: 0.8, network: near };
+      const others = { foreignPerMinute: 120, share: 0.8, network: NEAR };
       const outcome = await play({ seed, minutes: 20, limiter: slidingLog(60), ...others });
       expect(outcome.foreignRefusedAt.length / outcome.foreignAt.length).toBeGreaterThan(0.3);
       expect(kinds(outcome)).not.toContain('remaining-ignored');
@@ -162,7 +158,7 @@ describe('another user of the key', () => {
   it.each(['evenly', 'at random', 'in bursts'] as const)(
     'who wants half of it, %s, beside the usual share is refused less than 2 %% after two windows, and we nothing',
     async (foreignComes) => {
-      const others = { foreignPerMinute: 30, foreignComes, share: 0.8, network: near };
+      const others = { foreignPerMinute: 30, foreignComes, share: 0.8, network: NEAR };
       const outcome = await play({ seed: 1, minutes: 15, limiter: slidingLog(60), ...others });
       const late = (moments: readonly number[]): number => between(moments, 2 * MINUTE);
       expect(late(outcome.refusedAt)).toBe(0);
@@ -181,7 +177,7 @@ describe('an odd limiter that was met once', () => {
     ['a token bucket with a burst of 5', () => tokenBucket(60, 5)],
   ])('refuses at most five of the first hour, then one an hour, and is used: %s', async (_name, limiter) => {
     for (const headers of [{}, { headers: () => ({}) }]) {
-      const network = { ...near, ...headers };
+      const network = { ...NEAR, ...headers };
       const outcome = await play({ seed: 1, minutes: 180, limiter: limiter(), network, workers: 60 });
       expect(between(outcome.refusedAt, 0, 60 * MINUTE)).toBeLessThanOrEqual(5);
       expect(between(outcome.refusedAt, 60 * MINUTE) / 2).toBeLessThanOrEqual(1);
@@ -191,8 +187,8 @@ describe('an odd limiter that was met once', () => {
   });
 
   it.each([
-    ['20 to 200 ms', near, 5],
-    ['up to ten seconds', slow, 12],
+    ['20 to 200 ms', NEAR, 5],
+    ['up to ten seconds', SLOW, 12],
   ])(
     'is one over all endpoints that blocks the key for a minute: answers in %s',
     async (_name, network, most) => {
@@ -229,7 +225,7 @@ it.each<[string, (verdict: Verdict) => Record<string, string>]>([
   ],
 ])('headers that are %s cost nothing, and no storm', async (_name, headers) => {
   const played = (limiter: Limiter) =>
-    play({ seed: 1, minutes: 60, limiter, network: { ...near, headers }, workers: 60 });
+    play({ seed: 1, minutes: 60, limiter, network: { ...NEAR, headers }, workers: 60 });
   const strict = await played(slidingLog(60));
   expect(strict.refusedAt).toEqual([]);
   expect(strict.sentAt.length / 60).toBeGreaterThan(0.99 * possible(strict));
@@ -244,7 +240,7 @@ it.each([{}, { 'x-ratelimit-remaining': '999999' }])(
       ...more,
       ...(accepted ? {} : { 'retry-after': String(Math.ceil(retryInMs / 1_000)) }),
     });
-    const lifted = { network: { ...near, headers }, workers: 300 };
+    const lifted = { network: { ...NEAR, headers }, workers: 300 };
     const outcome = await play({ seed: 1, minutes: 20, limiter: slidingLog(60), ...lifted });
     expect(outcome.refusedAt.length).toBeLessThan(40);
   },
@@ -256,7 +252,7 @@ function sentIn(minute: number, { sentAt: [first = 0, ...others] }: Outcome): nu
 }
 
 describe('a limit of 600 in place of 60', () => {
-  const beside = { foreignPerMinute: 100, share: 0.8, workers: 100, network: near };
+  const beside = { foreignPerMinute: 100, share: 0.8, workers: 100, network: NEAR };
 
   it.each(['evenly', 'at random', 'in bursts'] as const)(
     'of which others use 100, %s, leaves us the rest from the first minute on',
@@ -284,7 +280,7 @@ it.each([8, 100])(
   async (workers) => {
     for (const from of [200_000, 215_000]) {
       const limiter = slidingLog((now) => (now >= from && now < from + 80_000 ? 12 : 60));
-      const outcome = await play({ seed: 1, minutes: 9, limiter, share: 0.8, network: near, workers });
+      const outcome = await play({ seed: 1, minutes: 9, limiter, share: 0.8, network: NEAR, workers });
       expect(outcome.refusedAt.length).toBeLessThan(5);
       expect(sentIn(7, outcome)).toBeGreaterThanOrEqual(46);
     }
@@ -292,7 +288,7 @@ it.each([8, 100])(
 );
 
 it('answers that take up to ten seconds cost neither a 429 nor slots: 99 % of what is possible is sent', async () => {
-  const outcome = await play({ seed: 1, minutes: 30, limiter: slidingLog(60), network: slow, workers: 100 });
+  const outcome = await play({ seed: 1, minutes: 30, limiter: slidingLog(60), network: SLOW, workers: 100 });
   expect(outcome.refusedAt).toEqual([]);
   const returns = outcome.sentAt.slice(60).map((at, index) => at - (outcome.sentAt[index] ?? at));
   const mean = returns.reduce((sum, each) => sum + each, 0) / returns.length;

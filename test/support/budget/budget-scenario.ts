@@ -21,6 +21,11 @@ interface Network {
   readonly headers: (verdict: Verdict) => Record<string, string>;
 }
 
+/** 20 to 200 ms from sending to answer. */
+export const NEAR = { latency: (random: Random) => 10 + random() * 90 };
+/** 20 ms to five seconds each way. */
+export const SLOW = { latency: (random: Random) => 20 + random() * 4_980, timeoutMs: 30_000 };
+
 /** Tens of milliseconds; one direction in fifty takes up to five seconds. */
 function jittery(random: Random): number {
   const usual = 10 + exponential(random, 30);

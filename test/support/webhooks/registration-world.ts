@@ -295,7 +295,7 @@ class EmulatedWebhooks {
   }
 }
 
-/** A registration in memory, as db/webhook-store.ts keeps it and receivers write to it. */
+/** A registration in memory, as events/webhook-store.ts keeps it and receivers write to it. */
 class MemoryRegistrationStore implements RegistrationStore {
   registration: Registration = UNREGISTERED;
   onHold = false;
