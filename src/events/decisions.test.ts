@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { UNREGISTERED } from '../../test/support/webhooks/registration-world.ts';
-import type { Registration, Seen, SeenWebhook } from './registration.ts';
+import type { Registration, Seen } from './registration.ts';
 import {
   afterRequest,
   judge,
@@ -12,7 +12,6 @@ import {
   silence,
   STOPPED,
   SUSPECT_SIGNATURES,
-  type Verdict,
 } from './decisions.ts';
 
 const WANTED = 'https://mirror.example.com/webhooks/1001';
@@ -53,11 +52,11 @@ function wait(changes: Stored = {}, settings: Settings = {}): number {
   return (at.getTime() - NOW.getTime()) / 60_000;
 }
 
-function shown(url: string, more: Partial<SeenWebhook> = {}): SeenWebhook {
+function shown(url: string, more: Partial<Exclude<Seen, 'none'>> = {}): Exclude<Seen, 'none'> {
   return { url, active: true, source: '{}', ...more };
 }
 
-function judged(seen: Seen, changes: Stored = {}, settings: Settings = {}): Verdict {
+function judged(seen: Seen, changes: Stored = {}, settings: Settings = {}): ReturnType<typeof judge> {
   return judge({ ...REGISTERED, ...changes }, seen, { ...SETTINGS, ...settings });
 }
 
@@ -290,7 +289,7 @@ describe('what is shown', () => {
   });
 });
 
-const SEEN: SeenWebhook = {
+const SEEN: Exclude<Seen, 'none'> = {
   url: `${WANTED}?via=hooks`,
   active: true,
   source: '{}',

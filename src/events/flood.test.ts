@@ -7,7 +7,7 @@ import { VirtualClock } from '@research-mirror/runtime/testing/virtual-clock';
 import type { SchemeChoice } from '../config/parse-values.ts';
 import { Notes } from '@research-mirror/runtime/notes';
 import { CANONICAL } from './judge.ts';
-import { Receiver } from './receiver.ts';
+import { createReceiver } from './receiver.ts';
 
 // What forged deliveries can make the receiver compute, at most: counted, since time on a busy machine proves
 // nothing.
@@ -34,7 +34,7 @@ const FORGED = { 'x-service-signature': 'ab'.repeat(32) };
 let clock: VirtualClock;
 let accounts: MemoryAccounts;
 let sink: MemorySink;
-let receiver: Receiver;
+let receiver: ReturnType<typeof createReceiver>;
 /** Bytes of bodies that were made text, which is where reading them as JSON begins. */
 let printed: number;
 
@@ -47,9 +47,9 @@ beforeEach(() => {
   receiver = receiverBy('auto');
 });
 
-function receiverBy(scheme: SchemeChoice): Receiver {
+function receiverBy(scheme: SchemeChoice) {
   const log = { info: () => {}, warn: () => {} };
-  return new Receiver({
+  return createReceiver({
     header: 'X-Service-Signature',
     scheme,
     accounts,

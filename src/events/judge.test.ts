@@ -2,7 +2,7 @@ import { VirtualClock } from '@research-mirror/runtime/testing/virtual-clock';
 import { expect, it } from 'vitest';
 import { envelope, SECRET, signedHeaders } from '../../test/support/webhooks/signing.ts';
 import { type Scheme, SIGNATURE_SCHEMES } from '../config/parse-values.ts';
-import type { StoredSecrets } from './registration.ts';
+import type { StoredSecrets } from './receiving-accounts.ts';
 import { claimsOf } from './signatures.ts';
 import { ACCEPTED_MS, CanonicalForms, deliveryJudge, REPLACED_MS } from './judge.ts';
 

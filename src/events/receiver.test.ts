@@ -6,7 +6,7 @@ import { DatabaseUnavailable } from '@research-mirror/runtime/errors';
 import type { HintedRow } from '../model/hint.ts';
 import type { Scheme } from '../config/parse-values.ts';
 import { Notes } from '@research-mirror/runtime/notes';
-import { Receiver } from './receiver.ts';
+import { createReceiver } from './receiver.ts';
 
 let clock: VirtualClock;
 let accounts: MemoryAccounts;
@@ -23,8 +23,8 @@ beforeEach(() => {
   hinted = [];
 });
 
-function receiver(header = 'X-Service-Signature'): Receiver {
-  return new Receiver({
+function receiver(header = 'X-Service-Signature') {
+  return createReceiver({
     header,
     scheme: 'auto',
     accounts,

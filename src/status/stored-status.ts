@@ -14,7 +14,7 @@ import type {
   WebhookStatus,
 } from './status-report.ts';
 import { SUBMISSION_STATES } from '../model/submission.ts';
-import { registrationState } from '../events/webhook-store.ts';
+import { registrationState } from '../events/registration.ts';
 
 /** An account without what is read less often, and its budgets. */
 interface StoredAccount extends Omit<AccountStatus, 'collections' | 'credits' | 'budgets'> {

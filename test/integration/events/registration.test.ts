@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { webhookStore } from '../../../src/events/webhook-store.ts';
+import { type RegistrationStore, webhookStore } from '../../../src/events/webhook-store.ts';
 import { LeaseLost } from '../../../src/model/errors.ts';
-import type { RegistrationStore } from '../../../src/events/registration.ts';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
 import {
   PUBLIC_URL,
