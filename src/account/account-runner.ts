@@ -1,21 +1,22 @@
-import type { Secret } from '../config/secret.ts';
-import { isDatabaseDown } from '../postgres/sql-state.ts';
-import type { Fence } from '../postgres/fenced.ts';
-import { AccountMoved, AccountRetired, LeaseLost, refusesKey } from '../model/errors.ts';
-import { messageOf } from '@research-mirror/runtime/message';
-import { service, untilAborted } from '@research-mirror/runtime/service';
 import { Doorbell } from '@research-mirror/runtime/doorbell';
 import { DatabaseUnavailable } from '@research-mirror/runtime/errors';
-import type { SharedAccount } from './share-keeper.ts';
-import { refusedKeyWait } from './account-service.ts';
+import { messageOf } from '@research-mirror/runtime/message';
+import { service, untilAborted } from '@research-mirror/runtime/service';
+import type { Secret } from '../config/secret.ts';
+import { AccountMoved, AccountRetired, LeaseLost, refusesKey } from '../model/errors.ts';
+import type { Fence } from '../postgres/fenced.ts';
+import { isDatabaseDown } from '../postgres/sql-state.ts';
 import { createAccountStore } from '../sync/account-store.ts';
-import type { Account, ProcessContext } from './account.ts';
 import { AccountUnservable } from './account-keys.ts';
+import { refusedKeyWait } from './account-service.ts';
+import type { Account } from './account.ts';
+import type { ProcessContext } from './process.ts';
+import type { SharedAccount } from './share-keeper.ts';
 import { AccountHeld, takeFor, withAccount, withLease } from './with-account.ts';
 
 export type AccountRunner = ReturnType<typeof accountRunner>;
 
-/** First delay before a failed account is reopened, ms. It doubles, since others may own the account meanwhile. */
+/** First and longest delay before a failed account is reopened, ms. It doubles, since others may own it meanwhile. */
 const BROKEN_MS = 5_000;
 const LONGEST_BROKEN_MS = 60_000;
 /** An account that ran this long before it failed is reopened after the first delay, ms. */
@@ -49,7 +50,7 @@ export function accountRunner(
     if (next === 'waits' || next === 'unable') onStanding();
   };
 
-  /** The account has ended and has to be reopened. */
+  /** The account has to be reopened. */
   let isEnded = false;
   const end = (): void => {
     isEnded = true;
@@ -102,8 +103,22 @@ export function accountRunner(
     } catch (error) {
       if (!(error instanceof AccountUnservable)) throw error;
       stand('unable');
-      await standStill(context, userId, messageOf(error), signal);
+      await standStill(messageOf(error), signal);
     }
+  };
+
+  /** Waits until the signal aborts, for an account without usable keys; stores the reason in the account's row. */
+  const standStill = async (why: string, signal: AbortSignal): Promise<void> => {
+    log.error(`account ${userId} is not mirrored: ${why}`);
+    try {
+      // Unless another process owns the account: it may have a usable key.
+      await withLease(context, userId, (fence) =>
+        createAccountStore(context.db, fence).saveState('stopped', why),
+      );
+    } catch (error) {
+      if (!(error instanceof AccountRetired || error instanceof AccountHeld)) throw error;
+    }
+    await untilAborted(signal);
   };
 
   /** @returns the delay before the account is reopened, ms */
@@ -164,23 +179,4 @@ async function askAgain({ source, store }: Account, stop: AbortSignal): Promise<
     if (refusesKey(error)) await store.saveState('stopped', messageOf(error));
     throw error;
   }
-}
-
-/** Waits until the signal aborts, for an account without usable keys; stores the reason in the account's row. */
-async function standStill(
-  context: ProcessContext,
-  userId: string,
-  why: string,
-  signal: AbortSignal,
-): Promise<void> {
-  context.log.error(`account ${userId} is not mirrored: ${why}`);
-  try {
-    // Unless another process owns the account: it may have what this one lacks.
-    await withLease(context, userId, (fence) =>
-      createAccountStore(context.db, fence).saveState('stopped', why),
-    );
-  } catch (error) {
-    if (!(error instanceof AccountRetired || error instanceof AccountHeld)) throw error;
-  }
-  await untilAborted(signal);
 }

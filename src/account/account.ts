@@ -1,92 +1,49 @@
-import { quote, serviceMessage } from '../service/refusal.ts';
-import { TRANSPORT_LIMITS } from '../service/transport.ts';
-import { PRIORITY, READS } from '../service/rate-groups.ts';
-import type { ServiceConfig } from '../config/config.ts';
-import { hashOfKey, type Secret } from '../config/secret.ts';
-import { mendMoments, recheckIfDue } from '../sync/recheck.ts';
-import { createBudgetStore } from '../service/budget-store.ts';
-import type { Db } from '../postgres/db.ts';
-import { isDatabaseDown } from '../postgres/sql-state.ts';
-import { pruneEvents } from '../events/event-store.ts';
-import { forgetOtherHints } from '../mirror/hint-store.ts';
-import type { TableChange } from '../postgres/notifications.ts';
-import type { Heartbeat, ProcessIdentity } from '../postgres/heartbeat.ts';
-import { type OwnedAccounts, releaseAccount } from '../postgres/lease.ts';
-import { createSubmissionStore } from '../submissions/submission-store.ts';
-import { explainWait, pruneSubmissions, whyCreditsTooLow } from '../submissions/stored-submissions.ts';
-import { webhookStore } from '../events/webhook-store.ts';
-import { followColumns } from '../mirror/table-columns.ts';
-import { Mirror } from '../mirror/mirror.ts';
-import { openHistory, pruneHistory } from '../mirror/history.ts';
-import { pruneLog } from '../mirror/sync-log.ts';
-import { LeaseLost, TransportError } from '../model/errors.ts';
-import type { Fence } from '../postgres/fenced.ts';
-import type { Clock } from '@research-mirror/runtime/clock';
 import { Doorbell } from '@research-mirror/runtime/doorbell';
 import { formatSpan } from '@research-mirror/runtime/figures';
-import type { KeyStore } from '@research-mirror/runtime/kept-keys';
-import type { Logger } from '@research-mirror/runtime/logger';
 import { messageOf } from '@research-mirror/runtime/message';
-import { submitter, type SubmitterOptions } from '../submissions/submitter.ts';
+import { hashOfKey, type Secret } from '../config/secret.ts';
+import { pruneEvents } from '../events/event-store.ts';
+import { registrar } from '../events/registrar.ts';
+import type { ServiceAnswer, WebhookRequest } from '../events/service-calls.ts';
+import { webhookStore } from '../events/webhook-store.ts';
+import { forgetOtherHints } from '../mirror/hint-store.ts';
+import { openHistory, pruneHistory } from '../mirror/history.ts';
+import { Mirror } from '../mirror/mirror.ts';
+import { pruneLog } from '../mirror/sync-log.ts';
+import { followColumns } from '../mirror/table-columns.ts';
+import { LeaseLost, TransportError } from '../model/errors.ts';
+import type { Fence } from '../postgres/fenced.ts';
+import { releaseAccount } from '../postgres/lease.ts';
+import { isDatabaseDown } from '../postgres/sql-state.ts';
+import { createBudgetStore } from '../service/budget-store.ts';
+import { PRIORITY, READS } from '../service/rate-groups.ts';
+import { quote, serviceMessage } from '../service/refusal.ts';
+import { TRANSPORT_LIMITS } from '../service/transport.ts';
+import { explainWait, pruneSubmissions, whyCreditsTooLow } from '../submissions/stored-submissions.ts';
+import { createSubmissionStore } from '../submissions/submission-store.ts';
+import { submitter } from '../submissions/submitter.ts';
 import { AccountReader } from '../sync/account-reader.ts';
-import { createHintStore } from '../sync/hints.ts';
-import { HintDispatcher } from './hint-dispatcher.ts';
-import { accountService, type AccountService, type Companion } from './account-service.ts';
-import type { ReadingStarts } from './loops.ts';
 import { AccountSource } from '../sync/account-source.ts';
 import { type AccountStore, createAccountStore } from '../sync/account-store.ts';
-import { observeAll, type ReadingContext, type SyncObserver } from '../sync/reading-context.ts';
+import { createHintStore } from '../sync/hints.ts';
 import { createOwnershipStore } from '../sync/ownership-store.ts';
-import type { ServiceAnswer, WebhookRequest } from '../events/service-calls.ts';
-import { registrar, type RegistrarOptions } from '../events/registrar.ts';
-import type { FailureLog } from './failure-log.ts';
-import type { Schedule } from '../sync/schedule.ts';
-import { linkKey, type ServiceLink } from './account-keys.ts';
+import { observeAll, type ReadingContext } from '../sync/reading-context.ts';
+import { mendMoments, recheckIfDue } from '../sync/recheck.ts';
+import { linkKey } from './account-keys.ts';
+import { accountService, type AccountService, type Companion } from './account-service.ts';
+import { hintDispatcher } from './hint-dispatcher.ts';
+import type { ProcessContext } from './process.ts';
 
-/** What the accounts of a process share. */
-export interface ProcessContext extends Pick<Heartbeat, 'ownsUntil' | 'interruptedAt' | 'hasOthers'> {
-  readonly config: ServiceConfig;
-  readonly db: Db;
-  /** The same connections, bypassing their queue: for taking and releasing accounts, which others wait for. */
-  readonly urgentDb: Db;
-  readonly link: ServiceLink;
-  readonly processId: string;
-  readonly identity: ProcessIdentity;
-  /** Read at each event: a command adds one while it runs. */
-  readonly observers: SyncObserver[];
-  readonly log: Logger;
-  readonly failures: FailureLog;
-  readonly schedule: Schedule;
-  readonly owned: OwnedAccounts;
-  /** Memory of long walks for the keys that they saw. */
-  readonly keys: KeyStore;
-  /** Limits how many accounts are opened and readings begun at a time. */
-  readonly starts: ReadingStarts;
-  /** `now` is the database's time, not this machine's. */
-  readonly clock: Clock;
-  readonly onChanged: (change: TableChange) => void;
-  /** Called after an account was released; resolves once other daemons are told. Never throws. */
-  readonly onReleased: () => Promise<void>;
-  /** Keeps a secret that was learnt at run time out of all output. */
-  readonly hide: (secret: string) => void;
-  readonly onSubmission: SubmitterOptions['onDone'];
-  readonly onRegistered: RegistrarOptions['onRegistered'];
-  readonly whyAstray: RegistrarOptions['whyAstray'];
-}
-
-/** Retry interval for columns that fields wait for while their table is locked, ms. */
+/** Retry interval for new columns while their table is locked, ms. */
 const FILL_MS = 60_000;
-/** Least lead of the database's clock, ms, with which nothing is pruned: what is to be kept may look old. */
+/** Lead of the database's clock from which nothing is pruned, ms: young rows may look old. */
 const CLOCK_AHEAD_MS = 3_600_000;
-/** Interval of pings that prove what readings found complete, ms. The next reading's proof may be an hour away. */
+/** Interval of pings that prove readings complete, ms. The next reading's proof may be an hour away. */
 const PROVE_MS = 30_000;
 /** Pruning interval, ms. */
 const PRUNE_MS = 3_600_000;
 
-/**
- * An account that this process owns: its reading, writing, submissions and webhook. A command uses the parts; a daemon
- * starts `service`, which runs all of them.
- */
+/** An account that this process owns. A command uses its parts; a daemon starts `service`, which runs all of them. */
 export class Account {
   readonly fence: Fence;
   readonly source: AccountSource;
@@ -95,7 +52,7 @@ export class Account {
   /** Context of all its readings. */
   readonly reading: ReadingContext;
   readonly reader: AccountReader;
-  /** Each rings if there is work; `filling` is handled when the account is tidied. */
+  /** Each rings if there is work; `filling` is handled by tidying. */
   readonly bells: Readonly<Record<'hints' | 'submissions' | 'filling', Doorbell>>;
   readonly service: AccountService;
   readonly #context: ProcessContext;
@@ -119,6 +76,9 @@ export class Account {
 
   private constructor(context: ProcessContext, fence: Fence, source: AccountSource) {
     const { config, db, link, clock, keys } = context;
+    const { collections, gracePeriodMs } = config;
+    const onFailure = (what: string, error: Error): void =>
+      context.failures.failed(`${fence.userId}: ${what}`, `account ${fence.userId}: ${what}`, error);
     this.#context = context;
     this.fence = fence;
     this.source = source;
@@ -133,32 +93,24 @@ export class Account {
       onChanged: context.onChanged,
       clock,
       keys,
-      gracePeriodMs: config.gracePeriodMs,
+      gracePeriodMs,
     };
     this.reader = new AccountReader(this.reading, context.schedule.of(fence.userId));
-    const hints = new HintDispatcher({
+    const hints = hintDispatcher({
       reader: this.reader,
       store: createHintStore(db, fence),
-      collections: config.collections,
+      collections,
       perMinute: () => source.sizeOf(READS),
-      gracePeriodMs: config.gracePeriodMs,
-      onFailure: (what, error) => this.#failed(what, error),
+      gracePeriodMs,
+      onFailure,
       clock: link.clock,
       random: link.random,
     });
-    this.bells = {
-      hints: hints.bell,
-      submissions: new Doorbell(),
-      filling: new Doorbell(),
-    };
+    this.bells = { hints: hints.bell, submissions: new Doorbell(), filling: new Doorbell() };
     this.service = accountService({
       reader: this.reader,
-      collections: config.collections,
-      companions: [
-        (signal, follow) => hints.run(signal, follow),
-        this.submitLoop(this.bells.submissions),
-        this.#keepWebhook(),
-      ],
+      collections,
+      companions: [hints.run, this.submitLoop(this.bells.submissions), this.#keepWebhook()],
       starts: context.starts,
       hasOthers: () => context.hasOthers(),
       clock: link.clock,
@@ -166,7 +118,7 @@ export class Account {
       ping: (stop) => source.ping({ signal: new AbortController().signal, stop }),
       tidy: (signal) => this.#tidy(signal),
       onState: (state, reason) => this.#saveState(state, reason),
-      onFailure: (what, error) => this.#failed(what, error),
+      onFailure,
     });
   }
 
@@ -198,15 +150,11 @@ export class Account {
     const { config, db, link, log, ownsUntil, onSubmission } = this.#context;
     const { fence } = this;
     const { creditsFloor: floor, enabled } = config.submit;
+    const privacy = link.privacy && { privacy: link.privacy };
+    const collections = new Set(config.collections);
     return submitter({
       source: this.source,
-      store: createSubmissionStore({
-        db,
-        fence,
-        collections: new Set(config.collections),
-        only,
-        ...(link.privacy && { privacy: link.privacy }),
-      }),
+      store: createSubmissionStore({ db, fence, collections, only, ...privacy }),
       clock: link.clock,
       whyCreditsTooLow: async () =>
         floor === undefined ? undefined : whyCreditsTooLow(db, fence.userId, floor),
@@ -223,12 +171,12 @@ export class Account {
   #keepWebhook(): Companion {
     const { config, db, link, log, hide, onChanged, onRegistered, whyAstray } = this.#context;
     const { publicUrl, takeover } = config.webhook;
+    const scrub = link.privacy?.isOn === true ? () => '' : link.scrub;
     return registrar({
       userId: this.fence.userId,
       publicUrl,
       takeover,
-      service: (request) =>
-        askAboutWebhook(this.source, request, link.privacy?.isOn === true ? () => '' : link.scrub),
+      service: (request) => askAboutWebhook(this.source, request, scrub),
       store: webhookStore(db, this.fence, onChanged),
       clock: link.clock,
       log,
@@ -241,7 +189,7 @@ export class Account {
   async #tidy(signal: AbortSignal): Promise<void> {
     const { config, db, log, link, clock } = this.#context;
     const { fence, bells } = this;
-    // Accounts with columns to fill are found by one look for all (work-finder.ts).
+    // One look finds the accounts that have columns to fill (work-finder.ts).
     if (bells.filling.rung || link.clock.monotonic() - this.#filledAt >= FILL_MS) {
       this.#filledAt = link.clock.monotonic();
       while (!signal.aborted && (await this.mirror.backfill(fence)));
@@ -280,29 +228,21 @@ export class Account {
       );
     await this.store.saveState(state, message ?? null);
   }
-
-  #failed(what: string, error: Error): void {
-    const { userId } = this.fence;
-    this.#context.failures.failed(`${userId}: ${what}`, `account ${userId}: ${what}`, error);
-  }
 }
 
-/**
- * One request about the webhook. 401 and 403 may concern only this endpoint: then they are the answer.
- * @throws TransportError if they concern the key
- */
+/** Sends a request about the webhook. 401 and 403 that concern only this endpoint are answers. @throws TransportError */
 export async function askAboutWebhook(
   source: Pick<AccountSource, 'once' | 'isGood'>,
   request: WebhookRequest,
   scrub: (text: string) => string,
 ): Promise<ServiceAnswer | undefined> {
   // A request on the wire is never aborted.
-  const asked = { ...request, path: request.route, signal: new AbortController().signal };
-  // Nothing waits for it. With a high priority it would take slots from a first load before any event comes.
-  const answer = await source.once({ ...asked, priority: PRIORITY.POLL });
+  const sent = { ...request, path: request.route, signal: new AbortController().signal };
+  // With a high priority it would take slots from a first load before any event comes.
+  const answer = await source.once({ ...sent, priority: PRIORITY.POLL });
   if (answer === undefined) return undefined;
   const { status, text } = answer;
-  if ((status === 401 || status === 403) && !(await source.isGood(answer.keyHash, asked))) {
+  if ((status === 401 || status === 403) && !(await source.isGood(answer.keyHash, sent))) {
     throw new TransportError('the API key is refused', { sent: false });
   }
   // The answer to a registration holds its secret.

@@ -1,16 +1,16 @@
-import { hashOfKey, type Secret } from '../config/secret.ts';
-import { KeyRefused, ServiceDown } from '../model/errors.ts';
-import { messageOf } from '@research-mirror/runtime/message';
 import { Doorbell } from '@research-mirror/runtime/doorbell';
+import { messageOf } from '@research-mirror/runtime/message';
 import { Mutex } from '@research-mirror/runtime/mutex';
 import { service, untilAborted } from '@research-mirror/runtime/service';
-import { isDatabaseDown } from '../postgres/sql-state.ts';
+import { hashOfKey, type Secret } from '../config/secret.ts';
+import { KeyRefused, ServiceDown } from '../model/errors.ts';
 import { createFleetStore } from '../postgres/lease.ts';
-import { shareKeeper } from './share-keeper.ts';
-import { accountRunner, type AccountRunner } from './account-runner.ts';
-import type { ProcessContext } from './account.ts';
+import { isDatabaseDown } from '../postgres/sql-state.ts';
 import { askOwner, sortKeys } from './account-keys.ts';
+import { accountRunner, type AccountRunner } from './account-runner.ts';
 import { refusedKeyWait } from './account-service.ts';
+import type { ProcessContext } from './process.ts';
+import { shareKeeper } from './share-keeper.ts';
 
 export type AccountsService = ReturnType<typeof accountsService>;
 

@@ -6,7 +6,7 @@ import type { CollectionName } from '../model/collections.ts';
 import { KeyRefused, LeaseLost, TransportError } from '../model/errors.ts';
 import { Stopped } from '@research-mirror/runtime/service';
 import { NOTHING } from '../sync/walk-result.ts';
-import { HintDispatcher } from './hint-dispatcher.ts';
+import { hintDispatcher } from './hint-dispatcher.ts';
 import type { HintedOutcome, HintedRequest } from '../sync/read-hinted.ts';
 
 interface Reading {
@@ -42,7 +42,7 @@ async function running(
   const walks: number[] = [];
   const failures: string[] = [];
   const state = { walking: false, listRows: 10, unknownParent: 'none' };
-  const dispatcher = new HintDispatcher({
+  const dispatcher = hintDispatcher({
     reader: {
       isWalking: () => state.walking,
       read: async () => {

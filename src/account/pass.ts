@@ -9,18 +9,9 @@ import { failureMessage } from '../postgres/sql-state.ts';
 import type { AccountReader } from '../sync/account-reader.ts';
 import type { Standing } from '../sync/account-store.ts';
 import type { SyncObserver } from '../sync/reading-context.ts';
-import { type AccountCommand, type CommandRun, runCommand, type RunOptions } from './account-command.ts';
-import type { UnknownKey } from './account-keys.ts';
+import type { AccountCommand, CollectionProgress, CommandArguments } from './account-command.ts';
+import { type CommandRun, runCommand, type RunOptions } from './account-command.ts';
 import type { Account } from './account.ts';
-
-interface AccountPassOptions {
-  readonly collections: readonly CollectionName[];
-  readonly full: boolean;
-  /** Who lifts the brake of deletions; only with `full`. */
-  readonly acceptDeletions: Operator | false;
-  readonly signal: AbortSignal;
-  readonly clock: Clock;
-}
 
 /** Result of a pass for one collection. */
 export interface CollectionPass extends WalkTotals, Omit<Standing, 'completeAsOf'> {
@@ -47,10 +38,18 @@ export interface CollectionPass extends WalkTotals, Omit<Standing, 'completeAsOf
  */
 export async function passOver(
   reader: AccountReader,
-  options: AccountPassOptions,
+  options: {
+    readonly collections: readonly CollectionName[];
+    readonly full: boolean;
+    /** The operator who lifts the brake of deletions; only with `full`. */
+    readonly acceptDeletions: Operator | false;
+    readonly signal: AbortSignal;
+    readonly clock: Clock;
+  },
 ): Promise<CollectionPass[]> {
   const { clock, signal } = options;
-  const collections = withParents(options.collections);
+  const wanted = new Set([...options.collections, ...options.collections.map(parentOf)]);
+  const collections = COLLECTION_NAMES.filter((name) => wanted.has(name));
   const neededFrom = reader.completeFromNow();
   const what = options.full ? 'full' : 'current';
   const accept = options.full && options.acceptDeletions;
@@ -93,11 +92,6 @@ function parentOf(name: CollectionName): CollectionName | undefined {
   return found.kind === 'list' ? found.parent?.collection : undefined;
 }
 
-function withParents(names: readonly CollectionName[]): readonly CollectionName[] {
-  const wanted = new Set([...names, ...names.map(parentOf)]);
-  return COLLECTION_NAMES.filter((name) => wanted.has(name));
-}
-
 /** A pass that was not made. @param error why; null: it was not requested */
 function noPass(userId: string, collection: CollectionName, error: string | null): CollectionPass {
   const { along: _, ...sums } = NO_TOTALS;
@@ -106,14 +100,10 @@ function noPass(userId: string, collection: CollectionName, error: string | null
 }
 
 /** Progress of one collection of one account, as sums. */
-export interface PassProgress {
-  readonly userId: string;
-  readonly collection: CollectionName;
-  readonly pages: number;
-  readonly items: number;
-  readonly inserted: number;
-  readonly updated: number;
-  readonly deleted: number;
+export interface PassProgress
+  extends
+    CollectionProgress,
+    Readonly<Record<'pages' | 'items' | 'inserted' | 'updated' | 'deleted', number>> {
   /** Rows that wait for a second reading, and how long, ms; null: none wait. */
   readonly doubts: { readonly rows: number; readonly milliseconds: number } | null;
 }
@@ -122,11 +112,12 @@ export interface PassProgress {
 export function sumUp(onProgress: (progress: PassProgress) => void): SyncObserver {
   const sums = new Map<string, PassProgress>();
   const add = (
-    { userId, collection }: Pick<PassProgress, 'userId' | 'collection'>,
+    { userId, collection }: CollectionProgress,
     more: (before: PassProgress) => Partial<PassProgress>,
   ): void => {
     const name = `${userId}/${collection}`;
-    const before = sums.get(name) ?? { ...NOTHING, userId, collection };
+    const zero = { pages: 0, items: 0, inserted: 0, updated: 0, deleted: 0, doubts: null };
+    const before = sums.get(name) ?? { ...zero, userId, collection };
     const sum = { ...before, ...more(before) };
     sums.set(name, sum);
     onProgress(sum);
@@ -147,47 +138,38 @@ export function sumUp(onProgress: (progress: PassProgress) => void): SyncObserve
   };
 }
 
-const NOTHING = { pages: 0, items: 0, inserted: 0, updated: 0, deleted: 0, doubts: null } as const;
-
-interface SyncAsked extends Pick<AccountPassOptions, 'collections' | 'full'> {
+interface SyncArguments extends CommandArguments {
+  readonly full: boolean;
   readonly acceptDeletions: boolean;
 }
 
-export interface SyncReport {
-  readonly collections: readonly CollectionPass[];
-  readonly unknownKeys: readonly UnknownKey[];
-  /** Requests sent to read the collections, without pings, and how many of them were answered with 429. */
-  readonly requests: number;
-  readonly rateLimited: number;
-}
-
-export const SYNC: AccountCommand<SyncAsked, CollectionPass, PassProgress> = {
+export const SYNC: AccountCommand<SyncArguments, CollectionPass, PassProgress> = {
   name: 'sync',
   notDone: noPass,
   work: syncAccount,
 };
 
+export type SyncReport = Awaited<ReturnType<typeof runSync>>;
+
 /**
  * One pass over the collections: by the daemon that owns the accounts, or else by this process.
- * @throws what keeps all of it from being read; the signal's reason when it is aborted (what was committed is kept)
+ * @throws errors that concern all accounts; the signal's reason (committed pages stay)
  */
 export async function runSync(
   config: ServiceConfig,
   options: RunOptions<PassProgress>,
-  asked: SyncAsked,
-): Promise<SyncReport> {
-  const { results, unknownKeys } = await runCommand(config, options, SYNC, asked);
-  return {
-    collections: results,
-    unknownKeys,
-    requests: results.reduce((sum, each) => sum + each.requests, 0),
-    rateLimited: results.reduce((sum, each) => sum + each.rateLimited, 0),
-  };
+  given: SyncArguments,
+) {
+  const { results, unknownKeys } = await runCommand(config, options, SYNC, given);
+  /** Requests sent to read the collections, without pings, and the number of those answered with 429. */
+  const requests = results.reduce((sum, each) => sum + each.requests, 0);
+  const rateLimited = results.reduce((sum, each) => sum + each.rateLimited, 0);
+  return { collections: results, unknownKeys, requests, rateLimited };
 }
 
 async function syncAccount(
   { reader, mirror, store, fence }: Account,
-  asked: SyncAsked,
+  given: SyncArguments,
   { context: { observers, clock }, askedBy, isDaemon, signal, onProgress }: CommandRun<PassProgress>,
 ): Promise<CollectionPass[]> {
   const sum = sumUp((each) => {
@@ -195,21 +177,21 @@ async function syncAccount(
   });
   const observer: SyncObserver = {
     ...sum,
-    // The daemon's own polls go on beside a full pass: what they read does not count.
+    // The daemon's own polls go on beside a full pass: their pages do not count.
     pageWritten: (page) => {
-      if (!isDaemon || !asked.full || page.kind === 'full' || page.kind === 'single') sum.pageWritten?.(page);
+      if (!isDaemon || !given.full || page.kind === 'full' || page.kind === 'single') sum.pageWritten?.(page);
     },
   };
   observers.push(observer);
   try {
-    const acceptDeletions = asked.acceptDeletions && askedBy;
-    const passes = await passOver(reader, { ...asked, acceptDeletions, signal, clock });
-    // Late columns are filled before the command is told that it is done.
+    const acceptDeletions = given.acceptDeletions && askedBy;
+    const passes = await passOver(reader, { ...given, acceptDeletions, signal, clock });
+    // Fills new columns before the command ends.
     while (await mirror.backfill(fence)) signal.throwIfAborted();
     if (!isDaemon) await store.saveState('active', null);
     return passes;
   } catch (error) {
-    // In a daemon, the account's loops find out and store it.
+    // In a daemon, the account's loops store it.
     if (!isDaemon && refusesKey(error)) await store.saveState('stopped', messageOf(error));
     throw error;
   } finally {

@@ -2,12 +2,12 @@ import { describe, expect, it } from 'vitest';
 import { VirtualClock } from '@research-mirror/runtime/testing/virtual-clock';
 import { KeyRefused, LeaseLost } from '../model/errors.ts';
 import { NOTHING, type ReadOutcome } from '../sync/walk-result.ts';
-import { ReadingLoops } from './loops.ts';
+import { type ReadingLoops, readingLoops } from './loops.ts';
 
 function loopsOf() {
   const clock = new VirtualClock();
   const failures: string[] = [];
-  const loops = new ReadingLoops({
+  const loops = readingLoops({
     clock,
     random: () => 1,
     starts: undefined,

@@ -5,7 +5,7 @@ import { VirtualClock } from '@research-mirror/runtime/testing/virtual-clock';
 import { PRIORITY, READS } from '../service/rate-groups.ts';
 import type { CollectionName } from '../model/collections.ts';
 import { accountService, type AccountService } from './account-service.ts';
-import { HintDispatcher } from './hint-dispatcher.ts';
+import { type HintDispatcher, hintDispatcher } from './hint-dispatcher.ts';
 
 const COLLECTIONS: readonly CollectionName[] = ['research_jobs', 'bulk_research_jobs'];
 const MINUTE = 60_000;
@@ -32,7 +32,7 @@ async function running(): Promise<Running> {
   const failures: string[] = [];
   const onFailure = (what: string, error: Error): void => void failures.push(`${what}: ${error.message}`);
   const { reader, source, hintStore: store, gracePeriodMs } = account;
-  const dispatcher = new HintDispatcher({
+  const dispatcher = hintDispatcher({
     reader,
     store,
     collections: COLLECTIONS,

@@ -23,7 +23,6 @@ import { createMetrics, type KnownEndpoint, type Metrics } from '../status/metri
 import { createStatusServer, type Ready } from '../status/server.ts';
 import type { SyncObserver } from '../sync/reading-context.ts';
 import type { AccountRunner } from '../account/account-runner.ts';
-import type { ProcessContext } from '../account/account.ts';
 import { accountsService, type AccountsService } from '../account/accounts-service.ts';
 import { arrangeLiveViews } from '../mirror/table-columns.ts';
 import { latestRows, newestRows, readRow, searchMirror } from '../status/lookup-store.ts';
@@ -37,7 +36,7 @@ import {
 } from '../postgres/open-mirror.ts';
 import { type PassProgress, sumUp, SYNC } from '../account/pass.ts';
 import { pauseKeeper } from './pause-keeper.ts';
-import { createProcess } from '../account/process.ts';
+import { createProcess, type ProcessContext } from '../account/process.ts';
 import { programVersion } from '../config/program.ts';
 import { readiness, WriteHealth } from '../status/readiness.ts';
 import { readWorkload, statusReport, type Workload } from '../status/collect-status.ts';

@@ -3,7 +3,7 @@ import { messageOf } from '@research-mirror/runtime/message';
 import { isStopped } from '@research-mirror/runtime/service';
 import {
   type AccountCommand,
-  type Asked,
+  type CommandArguments,
   type CommandRun,
   runCommand,
   type RunOptions,
@@ -35,7 +35,7 @@ import {
   verifyScope,
 } from './verify-scope.ts';
 
-interface VerifyAsked extends Asked {
+interface VerifyAsked extends CommandArguments {
   /** Null, or left out by an older version: everything is compared. */
   readonly sample?: Sample | null;
 }

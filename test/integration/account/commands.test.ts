@@ -1,7 +1,6 @@
 import { sql } from 'kysely';
 import { afterEach, describe, expect, it } from 'vitest';
 import {
-  type Asking,
   ask as askAll,
   CommandFailed,
   commandService,
@@ -42,7 +41,10 @@ async function serve(work: CommandHandler, processId = 'daemon', listens = true)
   return bell;
 }
 
-const askMany = (given: readonly unknown[], more: Partial<Asking> = {}): Promise<unknown[]> =>
+const askMany = (
+  given: readonly unknown[],
+  more: Partial<Parameters<typeof askAll>[2]> = {},
+): Promise<unknown[]> =>
   askAll(database.db, given, {
     kind: 'work',
     to: 'daemon',
@@ -52,7 +54,7 @@ const askMany = (given: readonly unknown[], more: Partial<Asking> = {}): Promise
     signal: new AbortController().signal,
     ...more,
   });
-const ask = async (given: unknown = {}, more: Partial<Asking> = {}): Promise<unknown> =>
+const ask = async (given: unknown = {}, more: Partial<Parameters<typeof askAll>[2]> = {}): Promise<unknown> =>
   (await askMany([given], more))[0];
 
 /** Work that lasts until it is ended. */
