@@ -8,7 +8,7 @@ import { recordRecovery } from '../postgres/hold.ts';
 import { openInstallation } from '../postgres/installation.ts';
 import { ensureAccount, type Holder, releaseAccount, takeAccount } from '../postgres/lease.ts';
 import { servableKeys } from './account-keys.ts';
-import { Account } from './account.ts';
+import { type Account, openAccount } from './account.ts';
 import type { ProcessContext } from './process.ts';
 
 /** Delay before another attempt to store that the database went back, ms. */
@@ -83,7 +83,7 @@ export async function withAccount<T>(
   try {
     // Checked again: it may have waited for days, and a key may belong to another account by now.
     const good = await servableKeys(context, userId, keys);
-    account = await noting(() => context.starts.begin(() => Account.open(context, fence, good), signal));
+    account = await noting(() => context.starts.begin(() => openAccount(context, fence, good), signal));
   } catch (error) {
     context.owned.remove(fence);
     // If the database is away, a later heartbeat gives the account up.
