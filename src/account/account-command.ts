@@ -1,13 +1,13 @@
 import { messageOf } from '@research-mirror/runtime/message';
 import { Stopped } from '@research-mirror/runtime/service';
 import type { ServiceConfig } from '../config/config.ts';
-import type { CollectionName } from '../model/collections.ts';
+import type { CollectionName, Scope } from '../model/collections.ts';
 import { KeyRefused, LeaseLost } from '../model/errors.ts';
 import { createFleetStore, DAEMON, livingHolder } from '../postgres/lease.ts';
 import type { WorkOptions } from '../postgres/open-mirror.ts';
 import { type Operator, operatorOn } from '../postgres/operator-log.ts';
 import { findAccounts, type UnknownKey } from './account-keys.ts';
-import type { AccountRunner } from './account-runner.ts';
+import type { AccountRunner } from './accounts-service.ts';
 import type { Account } from './account.ts';
 import { ask, type CommandHandler } from './commands.ts';
 import { asProcess, type ProcessContext } from './process.ts';
@@ -20,10 +20,7 @@ export interface CommandArguments {
 
 const UNKNOWN: Operator = { databaseUser: null, osUser: null, program: null };
 
-export interface CollectionProgress {
-  readonly userId: string;
-  readonly collection: CollectionName;
-}
+export type CollectionProgress = Pick<Scope, 'userId' | 'collection'>;
 
 /** A command that runs account by account, in the process that owns the account. */
 export interface AccountCommand<A extends CommandArguments, T, P extends CollectionProgress> {
@@ -71,9 +68,8 @@ export function commandHandler<A extends CommandArguments, T, P extends Collecti
       report([...states.values()]);
     };
     const workOn = async (userId: string): Promise<T[]> => {
-      const account = runners()
-        .find((runner) => runner.userId === userId)
-        ?.current();
+      const runner = runners().find((each) => each.userId === userId);
+      const account = runner?.current();
       if (account === undefined) throw new LeaseLost('the daemon does not hold the account at the moment');
       try {
         return await command.work(account, given, { context, askedBy, isDaemon: true, signal, onProgress });
@@ -89,9 +85,7 @@ export function commandHandler<A extends CommandArguments, T, P extends Collecti
   };
 }
 
-export interface RunOptions<P> extends WorkOptions {
-  readonly onProgress: (progress: P) => void;
-}
+export type RunOptions<P> = WorkOptions & Pick<CommandRun<P>, 'onProgress'>;
 
 /**
  * Runs the command for every account of the configured keys: this process takes the accounts that no daemon owns and

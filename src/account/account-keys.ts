@@ -70,20 +70,16 @@ export async function askOwner(
   }
 }
 
-export interface UnknownKey {
-  /** As in logs: the beginning of its hash. */
-  readonly key: string;
-  readonly error: string;
-}
+export type UnknownKey = Awaited<ReturnType<typeof findAccounts>>['unknownKeys'][number];
 
 /**
- * The accounts of the configured keys, and the keys whose owner is unknown. A refused key or one without an answer does
- * not delay others.
+ * The accounts of the configured keys, and the keys whose owner is unknown, by the beginning of their hash. A refused key
+ * or one without an answer does not delay others.
  * @throws the first key's error if no account is known at all; the signal's reason
  */
 export async function findAccounts(context: KeyContext, signal: AbortSignal) {
   const { byOwner: accounts, unknown } = await sortKeys(context.db, context.config.service.keys);
-  const unknownKeys: UnknownKey[] = [];
+  const unknownKeys: { readonly key: string; readonly error: string }[] = [];
   let first: unknown;
   for (const key of unknown) {
     try {

@@ -77,22 +77,16 @@ export function accountService(options: {
     }
   };
 
-  /** Waits while no other process lives. @throws the refusal as soon as one does */
-  const waitAlone = async (ms: number, refusal: KeyRefused, signal: AbortSignal): Promise<void> => {
-    const until = clock.monotonic() + ms;
-    for (;;) {
-      if (options.hasOthers?.() === true) throw refusal;
-      const leftMs = until - clock.monotonic();
-      if (leftMs <= 0) return;
-      await clock.sleep(Math.min(OTHERS_MS, leftMs), signal);
-    }
-  };
-
   /** Waits until a key is good again. @throws the refusal if another process may have a good one */
   const untilGood = async (refusal: KeyRefused, signal: AbortSignal): Promise<void> => {
     await onState('stopped', refusal);
     for (let tries = 0; ; tries += 1) {
-      await waitAlone(refusedKeyWait(tries), refusal, signal);
+      for (const until = clock.monotonic() + refusedKeyWait(tries); ;) {
+        if (options.hasOthers?.() === true) throw refusal;
+        const leftMs = until - clock.monotonic();
+        if (leftMs <= 0) break;
+        await clock.sleep(Math.min(OTHERS_MS, leftMs), signal);
+      }
       try {
         await options.ping(signal);
       } catch (error) {
@@ -101,7 +95,7 @@ export function accountService(options: {
         if (!(error instanceof KeyRefused)) onFailure('ping', error as Error);
         continue;
       }
-      // If this can't be stored, the service ends, and the account is reopened sooner than the next ping.
+      // If this can't be stored, the service ends, and the account is reopened before the next ping.
       await onState('active', undefined);
       return;
     }
@@ -145,9 +139,7 @@ export function accountService(options: {
   };
 }
 
-/**
- * Delays before the pings of a refused key, ms (docs/design/ownership.md, "Refused keys"); the last one repeats.
- */
+/** Delays before the pings of a refused key, ms (docs/design/ownership.md, "Refused keys"); the last one repeats. */
 const WAITS_MS = [30_000, 60_000, 300_000] as const;
 const LONGEST_WAIT_MS = 900_000;
 

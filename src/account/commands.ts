@@ -15,6 +15,7 @@ const ASK_MS = 250;
 /** Interval at which it says that it still waits, and the time after which it counts as gone, ms. */
 const BEAT_MS = 1_000;
 const VALID_MS = 10_000;
+const GONE = 'the daemon that worked on it has ended; what it wrote is kept: try again';
 const TAKEN_FOR_GONE = `the daemon took the request for withdrawn: nothing was heard of this process for ${VALID_MS / 1000} s; try again`;
 
 export class CommandFailed extends ClassifiedError {
@@ -90,10 +91,7 @@ export async function ask(
       if (state === 'done') {
         results.set(id, result);
         open.delete(id);
-      } else if (isGone) {
-        const what = 'the daemon that worked on it has ended; what it wrote is kept: try again';
-        throw new CommandFailed(what, 'retry');
-      }
+      } else if (isGone) throw new CommandFailed(GONE, 'retry');
     }
   };
 
@@ -160,8 +158,8 @@ export function commandService(options: {
     db.state.updateTable('command').set(set).where('command_id', '=', id);
 
   /** Writes an answer, repeatedly while the database is away or read-only, since the asker waits for it. */
-  const answer = async (id: string, set: object, stop: AbortSignal): Promise<void> => {
-    for (let answered = set; ;) {
+  const answer = async (id: string, { progress }: Task, set: object, stop: AbortSignal): Promise<void> => {
+    for (let answered: object = { ...set, ...(progress !== undefined && { progress }) }; ;) {
       try {
         const done_at = await databaseTime(db);
         await update(id, { done_at, ...answered })
@@ -179,20 +177,16 @@ export function commandService(options: {
   };
 
   const carryOut = async (id: string, task: Task, kind: string, given: unknown, stop: AbortSignal) => {
-    const end = async (set: object): Promise<void> => {
-      const progress = task.progress === undefined ? {} : { progress: task.progress };
-      await answer(id, { ...set, ...progress }, stop);
-    };
     try {
       const handler = handlers[kind];
       if (handler === undefined) throw new Error(`the running daemon does not know the command ${kind}`);
       const signal = AbortSignal.any([stop, task.withdrawn.signal]);
-      const report = (progress: unknown): void => {
-        task.progress = storable(progress);
-      };
-      await end({ state: 'done', result: storable(await handler(given, { signal, report })) });
+      const report = (progress: unknown): void => void (task.progress = storable(progress));
+      const result = storable(await handler(given, { signal, report }));
+      await answer(id, task, { state: 'done', result }, stop);
     } catch (error) {
-      await end(task.withdrawn.signal.aborted ? { state: 'cancelled' } : failureOf(error));
+      const outcome = task.withdrawn.signal.aborted ? { state: 'cancelled' } : failureOf(error);
+      await answer(id, task, outcome, stop);
     }
   };
 

@@ -38,11 +38,6 @@ export function failureLog(
     return !same;
   };
 
-  /** By the service's gate, the account that stops or the heartbeat: once for all that fail with it. */
-  const isLoggedElsewhere = (error: Error): boolean =>
-    error instanceof ServiceDown ||
-    (who === 'daemon' && (error instanceof KeyRefused || isDatabaseDown(error)));
-
   return {
     /**
      * @param place where it failed: `42/lists`
@@ -57,10 +52,14 @@ export function failureLog(
       onFailure(thrown);
       const error = thrown instanceof Error ? thrown : new Error(messageOf(thrown));
       const line = `${text}: ${failureMessage(error)}`;
+      const isDaemon = who === 'daemon';
+      // The service's gate, the account that stops or the heartbeat logs it once for all that fail with it.
+      const isLoggedElsewhere =
+        error instanceof ServiceDown || (isDaemon && (error instanceof KeyRefused || isDatabaseDown(error)));
       // Numbers are of pages, rows and lists: with others it is the same failure.
-      const isHidden = isLoggedElsewhere(error) || !isNew(place, line.replaceAll(/\d+/g, ''), error);
+      const isHidden = isLoggedElsewhere || !isNew(place, line.replaceAll(/\d+/g, ''), error);
       // The service or the database fails: while that lasts, the daemon logs a problem.
-      const isProblem = who === 'daemon' && error instanceof ClassifiedError && !(error instanceof LeaseLost);
+      const isProblem = isDaemon && error instanceof ClassifiedError && !(error instanceof LeaseLost);
       log[isHidden ? 'debug' : isProblem ? 'info' : 'warn']({ ...fields, err: error }, line);
     },
     /** Notes a failure that is logged elsewhere. */

@@ -65,102 +65,6 @@ export function hintDispatcher(options: {
     return Math.max(0, gracePeriodMs - since);
   };
 
-  /**
-   * Reads a scope's due hints once, by the cheapest requests; by a walk over all rows if nothing less covers them.
-   * @param requests limit for known rows: the next reading reads the rest
-   * @returns time for which the scope rests, ms
-   */
-  const read = async (
-    { scope, hints }: NextHints,
-    requests: number,
-    follow: Follow,
-    signal: AbortSignal,
-  ): Promise<number> => {
-    // A list that is not mirrored yet: its own row comes first.
-    if (!(await parentIsThere(scope))) {
-      bucket.spend(-1);
-      await store.settle(scope, hints);
-      return 0;
-    }
-    const keys = hints.map(({ key }) => key);
-    const known = await store.live(scope, keys);
-    const large = scope.parent !== '' && (await store.size(scope)) > LARGE_LIST_ROWS;
-    const priority = large ? PRIORITY.LISTS : PRIORITY.HINT;
-    const hinted = await reader.readHinted(scope, { keys, known, requests, priority, signal });
-    const { outcome, covers, walkNeeded } = hinted;
-    bucket.spend((large ? 0 : outcome.totals.requests) - 1);
-    follow(outcome);
-    const { covered = [], left = [] } = Object.groupBy(hints, ({ key }) =>
-      covers(key) ? 'covered' : 'left',
-    );
-    await store.settle(scope, covered);
-    if (outcome.error !== undefined) throw outcome.error;
-    if (!walkNeeded || left.length === 0) return 0;
-    const waitMs = mayWalkIn(scope.collection);
-    if (waitMs > 0) return waitMs;
-    const walked = await reader.read(scope.collection, { what: 'rows', signal });
-    walkedAt.set(scope.collection, clock.monotonic());
-    follow(walked);
-    signal.throwIfAborted();
-    if (walked.error !== undefined) throw walked.error;
-    await store.settle(scope, left);
-    return 0;
-  };
-
-  /** Reads a scope's hints; after a failure the scope rests. @throws errors that end the account's work */
-  const readOrRest = async (
-    next: NextHints,
-    requests: number,
-    follow: Follow,
-    signal: AbortSignal,
-  ): Promise<void> => {
-    const { scope } = next;
-    const name = scopeName(scope);
-    try {
-      const restMs = await read(next, requests, follow, signal);
-      if (restMs > 0) resting.set(name, { scope, until: clock.monotonic() + restMs, failures: 0 });
-      else resting.delete(name);
-    } catch (error) {
-      if (isFatal(error, signal)) throw error;
-      onFailure(`hinted reading of ${name}`, error as Error);
-      const failures = (resting.get(name)?.failures ?? 0) + 1;
-      const waitMs = Math.min(LONGEST_RETRY_MS, FIRST_RETRY_MS * 2 ** failures) * (0.5 + random() / 2);
-      resting.set(name, { scope, until: clock.monotonic() + waitMs, failures });
-    }
-  };
-
-  /** Begins all readings that may begin now. @returns time until the next one may, ms; Infinity: at the next ring */
-  const beginDue = async (
-    begin: (next: NextHints, requests: number) => void,
-    signal: AbortSignal,
-  ): Promise<number> => {
-    try {
-      while (busy.size < WORKERS) {
-        const now = clock.monotonic();
-        const tokens = bucket.tokens(now, perMinute());
-        if (tokens === 0) return bucket.waitMs(now, perMinute());
-        const reading = [...busy.values()];
-        const waiting = [...resting.values()].filter(({ until }) => until > now);
-        // Lists before their items: the items of a new or changed list are read once.
-        const behind = new Set(
-          reading.flatMap((each) => childrenOf(each.collection).map(({ name }) => name)),
-        );
-        const among = collections.filter((name) => !behind.has(name));
-        const next = await store.next(among, [...reading, ...waiting.map(({ scope }) => scope)]);
-        if (next?.inMs !== 0)
-          return Math.min(next?.inMs ?? Number.POSITIVE_INFINITY, ...waiting.map(({ until }) => until - now));
-        // A reading may have ended all work meanwhile.
-        signal.throwIfAborted();
-        begin(next, tokens);
-      }
-      return Number.POSITIVE_INFINITY;
-    } catch (error) {
-      if (isFatal(error, signal)) throw error;
-      onFailure('looking for hints', error as Error);
-      return LOOK_AGAIN_MS;
-    }
-  };
-
   return {
     /** Ring it after a hint was stored: it is read at once. */
     bell,
@@ -173,12 +77,69 @@ export function hintDispatcher(options: {
       const broken = new AbortController();
       const signal = AbortSignal.any([stop, broken.signal]);
       const readings = new Set<Promise<void>>();
+      /** Whether the error ends the account's work, or this process's. */
+      const isFatal = (error: unknown): boolean =>
+        signal.aborted || error instanceof LeaseLost || error instanceof KeyRefused;
+
+      /**
+       * Reads a scope's due hints once, by the cheapest requests; by a walk over all rows if nothing less covers them.
+       * @param requests limit for known rows: the next reading reads the rest
+       * @returns time for which the scope rests, ms
+       */
+      const read = async ({ scope, hints }: NextHints, requests: number): Promise<number> => {
+        // A list that is not mirrored yet: its own row comes first.
+        if (!(await parentIsThere(scope))) {
+          bucket.spend(-1);
+          await store.settle(scope, hints);
+          return 0;
+        }
+        const keys = hints.map(({ key }) => key);
+        const known = await store.live(scope, keys);
+        const large = scope.parent !== '' && (await store.size(scope)) > LARGE_LIST_ROWS;
+        const priority = large ? PRIORITY.LISTS : PRIORITY.HINT;
+        const hinted = await reader.readHinted(scope, { keys, known, requests, priority, signal });
+        const { outcome, covers, walkNeeded } = hinted;
+        bucket.spend((large ? 0 : outcome.totals.requests) - 1);
+        follow(outcome);
+        const by = Object.groupBy(hints, ({ key }) => (covers(key) ? 'covered' : 'left'));
+        const { covered = [], left = [] } = by;
+        await store.settle(scope, covered);
+        if (outcome.error !== undefined) throw outcome.error;
+        if (!walkNeeded || left.length === 0) return 0;
+        const waitMs = mayWalkIn(scope.collection);
+        if (waitMs > 0) return waitMs;
+        const walked = await reader.read(scope.collection, { what: 'rows', signal });
+        walkedAt.set(scope.collection, clock.monotonic());
+        follow(walked);
+        signal.throwIfAborted();
+        if (walked.error !== undefined) throw walked.error;
+        await store.settle(scope, left);
+        return 0;
+      };
+
+      /** Reads a scope's hints; after a failure the scope rests. @throws errors that end the account's work */
+      const readOrRest = async (next: NextHints, requests: number): Promise<void> => {
+        const { scope } = next;
+        const name = scopeName(scope);
+        try {
+          const restMs = await read(next, requests);
+          if (restMs > 0) resting.set(name, { scope, until: clock.monotonic() + restMs, failures: 0 });
+          else resting.delete(name);
+        } catch (error) {
+          if (isFatal(error)) throw error;
+          onFailure(`hinted reading of ${name}`, error as Error);
+          const failures = (resting.get(name)?.failures ?? 0) + 1;
+          const waitMs = Math.min(LONGEST_RETRY_MS, FIRST_RETRY_MS * 2 ** failures) * (0.5 + random() / 2);
+          resting.set(name, { scope, until: clock.monotonic() + waitMs, failures });
+        }
+      };
+
       const begin = (next: NextHints, requests: number): void => {
         const name = scopeName(next.scope);
         busy.set(name, next.scope);
         // Pays for the first request; further ones are paid for after they were sent.
         bucket.spend(1);
-        const reading = readOrRest(next, requests, follow, signal)
+        const reading = readOrRest(next, requests)
           .catch((error: unknown) => broken.abort(error))
           .finally(() => {
             busy.delete(name);
@@ -187,20 +148,42 @@ export function hintDispatcher(options: {
           });
         readings.add(reading);
       };
-      try {
-        for (;;) {
-          const waitMs = await beginDue(begin, signal);
-          await bell.heardWithin(waitMs, clock, signal);
+
+      /** Begins all readings that may begin now. @returns time until the next one may, ms; Infinity: the next ring */
+      const beginDue = async (): Promise<number> => {
+        try {
+          while (busy.size < WORKERS) {
+            const now = clock.monotonic();
+            const tokens = bucket.tokens(now, perMinute());
+            if (tokens === 0) return bucket.waitMs(now, perMinute());
+            const current = [...busy.values()];
+            const waiting = [...resting.values()].filter(({ until }) => until > now);
+            // Lists before their items: the items of a new or changed list are read once.
+            const behind = new Set(
+              current.flatMap((each) => childrenOf(each.collection).map(({ name }) => name)),
+            );
+            const among = collections.filter((name) => !behind.has(name));
+            const next = await store.next(among, [...current, ...waiting.map(({ scope }) => scope)]);
+            if (next?.inMs !== 0)
+              return Math.min(next?.inMs ?? Infinity, ...waiting.map(({ until }) => until - now));
+            // A reading may have ended all work meanwhile.
+            signal.throwIfAborted();
+            begin(next, tokens);
+          }
+          return Infinity;
+        } catch (error) {
+          if (isFatal(error)) throw error;
+          onFailure('looking for hints', error as Error);
+          return LOOK_AGAIN_MS;
         }
+      };
+
+      try {
+        for (;;) await bell.heardWithin(await beginDue(), clock, signal);
       } finally {
         broken.abort(new Stopped('the reading of hints'));
         await Promise.all(readings);
       }
     },
   };
-}
-
-/** Whether the error ends the account's work, or this process's. */
-function isFatal(error: unknown, signal: AbortSignal): boolean {
-  return signal.aborted || error instanceof LeaseLost || error instanceof KeyRefused;
 }

@@ -41,65 +41,14 @@ export function readingLoops(options: {
 }) {
   const { clock, random, starts, onOutcome, onFailure } = options;
   const loops: ReadingLoop[] = [];
-  /** The present run: its readings end when the signal aborts. */
-  let running:
-    | { signal: AbortSignal; working: Set<Promise<void>>; fail: (error: unknown) => void }
-    | undefined;
-
-  /** @returns why it failed @throws LeaseLost, KeyRefused, and any error after an abort */
-  const read = async (loop: ReadingLoop, signal: AbortSignal): Promise<Error | undefined> => {
-    try {
-      const outcome = await (starts?.begin(() => loop.read(signal), signal) ?? loop.read(signal));
-      onOutcome(outcome);
-      return outcome.error;
-    } catch (thrown) {
-      if (signal.aborted || thrown instanceof LeaseLost || thrown instanceof KeyRefused) throw thrown;
-      return thrown instanceof Error ? thrown : new Error(String(thrown));
-    }
-  };
-
-  /** Reads until no ring is left; retries failures with growing delays. */
-  const work = async (loop: ReadingLoop, signal: AbortSignal): Promise<void> => {
-    const { what, longestRetryMs } = loop;
-    try {
-      // Rings of the same moment are one.
-      await Promise.resolve();
-      signal.throwIfAborted();
-      for (let failures = 0; loop.rung;) {
-        loop.rung = false;
-        loop.state = 'reads';
-        const error = await read(loop, signal);
-        signal.throwIfAborted();
-        failures = error === undefined ? 0 : failures + 1;
-        if (error === undefined) continue;
-        onFailure(what, error);
-        loop.state = 'waits';
-        const longest = error instanceof ServiceDown ? LONGEST_WAIT_FOR_SERVICE_MS : longestRetryMs;
-        const bound = Math.min(longest, FIRST_RETRY_MS * 2 ** failures);
-        await clock.sleep(bound * (0.5 + random() / 2), signal);
-        loop.ring();
-      }
-    } finally {
-      // At once: a ring that comes now begins the next reading.
-      loop.state = 'rests';
-    }
-  };
-
-  const begin = (loop: ReadingLoop): void => {
-    if (loop.state !== 'rests' || running === undefined || running.signal.aborted) return;
-    const { signal, working, fail } = running;
-    loop.state = 'reads';
-    const task = work(loop, signal)
-      .catch(fail)
-      .finally(() => working.delete(task));
-    working.add(task);
-  };
+  /** Begins a resting loop while the loops run. */
+  let begin: ((loop: ReadingLoop) => void) | undefined;
 
   return {
     add(what: string, longestRetryMs: number, read: ReadingLoop['read']): ReadingLoop {
       const ring = (): void => {
         loop.rung = true;
-        begin(loop);
+        begin?.(loop);
       };
       const loop: ReadingLoop = { what, longestRetryMs, read, state: 'rests', rung: false, ring };
       loops.push(loop);
@@ -122,9 +71,56 @@ export function readingLoops(options: {
         errors.push(error);
         broken.abort(error);
       };
+
+      /** @returns why it failed @throws LeaseLost, KeyRefused, and any error after an abort */
+      const read = async (loop: ReadingLoop): Promise<Error | undefined> => {
+        try {
+          const outcome = await (starts?.begin(() => loop.read(signal), signal) ?? loop.read(signal));
+          onOutcome(outcome);
+          return outcome.error;
+        } catch (thrown) {
+          if (signal.aborted || thrown instanceof LeaseLost || thrown instanceof KeyRefused) throw thrown;
+          return thrown instanceof Error ? thrown : new Error(String(thrown));
+        }
+      };
+
+      /** Reads until no ring is left; retries failures with growing delays. */
+      const work = async (loop: ReadingLoop): Promise<void> => {
+        try {
+          // Rings of the same moment are one.
+          await Promise.resolve();
+          signal.throwIfAborted();
+          for (let failures = 0; loop.rung;) {
+            loop.rung = false;
+            loop.state = 'reads';
+            const error = await read(loop);
+            signal.throwIfAborted();
+            failures = error === undefined ? 0 : failures + 1;
+            if (error === undefined) continue;
+            onFailure(loop.what, error);
+            loop.state = 'waits';
+            const isDown = error instanceof ServiceDown;
+            const longest = isDown ? LONGEST_WAIT_FOR_SERVICE_MS : loop.longestRetryMs;
+            const bound = Math.min(longest, FIRST_RETRY_MS * 2 ** failures);
+            await clock.sleep(bound * (0.5 + random() / 2), signal);
+            loop.ring();
+          }
+        } finally {
+          // At once: a ring that comes now begins the next reading.
+          loop.state = 'rests';
+        }
+      };
+
       const working = new Set<Promise<void>>();
-      running = { signal, working, fail };
-      const others = beside.map((run) => run(signal).catch(fail));
+      begin = (loop) => {
+        if (loop.state !== 'rests' || signal.aborted) return;
+        loop.state = 'reads';
+        const task = work(loop)
+          .catch(fail)
+          .finally(() => working.delete(task));
+        working.add(task);
+      };
+      const others = beside.map((each) => each(signal).catch(fail));
       for (const loop of loops) if (loop.rung) begin(loop);
       await untilAborted(signal);
       await Promise.all([...working, ...others]);

@@ -3,33 +3,17 @@ import { messageOf } from '@research-mirror/runtime/message';
 import type { ServiceConfig } from '../config/config.ts';
 import { collection, COLLECTION_NAMES, type CollectionName } from '../model/collections.ts';
 import { refusesKey } from '../model/errors.ts';
-import { type WalkTotals, addTotals, NO_TOTALS, type ReadTotals } from '../model/sync-events.ts';
+import { addTotals, NO_TOTALS, type ReadTotals } from '../model/sync-events.ts';
 import type { Operator } from '../postgres/operator-log.ts';
 import { failureMessage } from '../postgres/sql-state.ts';
 import type { AccountReader } from '../sync/account-reader.ts';
-import type { Standing } from '../sync/account-store.ts';
 import type { SyncObserver } from '../sync/reading-context.ts';
 import type { AccountCommand, CollectionProgress, CommandArguments } from './account-command.ts';
 import { type CommandRun, runCommand, type RunOptions } from './account-command.ts';
 import type { Account } from './account.ts';
 
 /** Result of a pass for one collection. */
-export interface CollectionPass extends WalkTotals, Omit<Standing, 'completeAsOf'> {
-  readonly userId: string;
-  readonly collection: CollectionName;
-  readonly milliseconds: number;
-  /** Why it was not read completely; null: it was. */
-  readonly error: string | null;
-  /** Rows that a full walk found missing, without a second proof. */
-  readonly unproven: number;
-  /** The collection is complete as of then, deletions included (ISO 8601); null: never yet. */
-  readonly completeAsOf: string | null;
-  /**
-   * Whether `completeAsOf` is at least the pass's start less MIRROR_SETTLE, by which replicas may lag; null: the
-   * collection was not read, but rows were deleted with those of another one.
-   */
-  readonly complete: boolean | null;
-}
+export type CollectionPass = Readonly<ReturnType<typeof noPass>>;
 
 /**
  * Reads the collections of one account once, concurrently. Parents of chosen collections are read first: the items of
@@ -60,11 +44,11 @@ export async function passOver(
     const message = error === undefined ? null : failureMessage(error);
     return { ...noPass(reader.userId, name, message), ...totals, milliseconds, unproven };
   };
-  const readAll = async (names: readonly CollectionName[]): Promise<Awaited<ReturnType<typeof read>>[]> => {
-    const ended = await Promise.allSettled(names.map(read));
-    const rejected = ended.find((each) => each.status === 'rejected');
-    if (rejected !== undefined) throw rejected.reason;
-    return ended.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []));
+  const readAll = async (names: readonly CollectionName[]) => {
+    const all = names.map(read);
+    // None is left under way after an error.
+    await Promise.allSettled(all);
+    return Promise.all(all);
   };
   const parents = await readAll(collections.filter((name) => parentOf(name) === undefined));
   signal.throwIfAborted();
@@ -92,11 +76,27 @@ function parentOf(name: CollectionName): CollectionName | undefined {
   return found.kind === 'list' ? found.parent?.collection : undefined;
 }
 
-/** A pass that was not made. @param error why; null: it was not requested */
-function noPass(userId: string, collection: CollectionName, error: string | null): CollectionPass {
+/** A pass that was not made. @param error why it was not read completely; null: it was, or was not requested */
+function noPass(userId: string, collection: CollectionName, error: string | null) {
   const { along: _, ...sums } = NO_TOTALS;
-  const pass = { userId, collection, ...sums, milliseconds: 0, error, unproven: 0 };
-  return { ...pass, liveRows: 0, held: 0, refused: 0, stale: 0, completeAsOf: null, complete: null };
+  const standing = { liveRows: 0, held: 0, refused: 0, stale: 0 };
+  return {
+    userId,
+    collection,
+    ...sums,
+    milliseconds: 0,
+    error,
+    /** Rows that a full walk found missing, without a second proof. */
+    unproven: 0,
+    ...standing,
+    /** The collection is complete as of then, deletions included (ISO 8601); null: never yet. */
+    completeAsOf: null as string | null,
+    /**
+     * Whether `completeAsOf` is at least the pass's start less MIRROR_SETTLE, by which replicas may lag; null: the
+     * collection was not read, but rows were deleted with those of another one.
+     */
+    complete: null as boolean | null,
+  };
 }
 
 /** Progress of one collection of one account, as sums. */

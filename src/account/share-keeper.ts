@@ -196,7 +196,7 @@ export function shareOut(
   const targets = new Map<string, string>();
   const loads = new Map(daemons.map(({ id }) => [id, 0]));
   const load = (id: string): number => loads.get(id) ?? 0;
-  const named = [...groups].map(([ids, group]) => ({ ids: ids.split(','), group }));
+  const named = Array.from(groups, ([ids, group]) => ({ ids: ids.split(','), group }));
   for (const { ids, group: all } of named.toSorted((a, b) => a.ids.length - b.ids.length)) {
     const servers = ids.filter((id) => id !== '' && !late.has(id));
     if (servers.length === 0) continue;

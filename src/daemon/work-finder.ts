@@ -2,7 +2,7 @@ import type { Clock } from '@research-mirror/runtime/clock';
 import type { Doorbell } from '@research-mirror/runtime/doorbell';
 import { type Service, service } from '@research-mirror/runtime/service';
 import { type RawBuilder, sql } from 'kysely';
-import type { AccountRunner } from '../account/account-runner.ts';
+import type { AccountRunner } from '../account/accounts-service.ts';
 import type { Account } from '../account/account.ts';
 import type { ProcessContext } from '../account/process.ts';
 import type { CollectionName } from '../model/collections.ts';

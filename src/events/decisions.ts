@@ -90,7 +90,9 @@ export function judge(it: Registration, seen: Seen, settings: RegistrationSettin
     return record({ state: 'foreign', error: leftAlone(seen, takeover) });
   if (!active && takeover === 'never' && ownUrls.length === 0)
     return record({ state: 'none', error: NOTHING_THERE });
-  const replaced = wasInForce(it) && acceptedHere;
+  // While repairs are refused, a change counts once.
+  const wasInForce = (state === 'registered' || state === 'suspect') && wasAccepted(it);
+  const replaced = wasInForce && acceptedHere;
   if (state === 'stopped') {
     if (!fresh || replacedAt.length >= FIGHT_COUNT) return record({ error: STOPPED });
   } else if (replaced) {
@@ -150,11 +152,6 @@ function wasAccepted({ registeringAt, registeredAt }: Registration): boolean {
   return registeredAt !== null && (registeringAt === null || registeringAt <= registeredAt);
 }
 
-/** Our registration was in force. While repairs are refused, a change counts once. */
-function wasInForce(it: Registration): boolean {
-  return (it.state === 'registered' || it.state === 'suspect') && wasAccepted(it);
-}
-
 /** The service refused this URL less than an hour ago. */
 function wasRefused(it: Registration, wanted: string): boolean {
   const { state, url, registeringAt, now } = it;
@@ -179,16 +176,12 @@ function later(at: Date, ms: number): Date {
 }
 
 // Messages of `status` about an account's webhook, with the remedy. They name only the host of a URL.
-
 export const SUSPECT_SIGNATURES =
   'deliveries come with signatures that no known secret explains, and what changes is announced by none that is right: the webhook is registered again, at most hourly. If that does not help, see whether another program registers the same URL, or set MIRROR_WEBHOOK_SCHEME';
-
 export const ON_HOLD =
   'the database was restored or copied: no webhook is registered or removed until "research-mirror submissions release"';
-
 export const STOPPED =
   'our webhook was replaced, changed, switched off or removed twice within an hour, so it is left alone: only polls find changes. See which other program registers webhooks for this account (or whether deliveries reach MIRROR_PUBLIC_URL), then restart';
-
 const NOTHING_THERE =
   'no webhook is registered, and MIRROR_WEBHOOK_TAKEOVER=never registers none: only polls find changes. Set it to "if-empty", or unset MIRROR_PUBLIC_URL';
 
@@ -217,7 +210,6 @@ export function nothingArrives(changes: number): string {
 
 const SECRET_REPLACED =
   'no known secret explains the deliveries, and what changed was announced by none that is right: the webhook is registered again';
-
 const RENEWED = 'our webhook was removed or changed at the service: it is registered again';
 
 /** Whether two URLs are equal apart from letter case, default port and trailing slashes. */

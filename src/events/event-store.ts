@@ -54,51 +54,41 @@ export async function storeEvent(
   event: VerifiedEvent,
   rows: readonly HintedRow[],
 ): Promise<'stored' | 'known'> {
-  try {
-    return await store(db, userId, event, rows, contentOf(event));
-  } catch (error) {
-    if (!isRefusedValue(error)) throw error;
-    return store(db, userId, event, rows, contentOf(event, false));
-  }
-}
-
-function store(
-  db: Db,
-  userId: string,
-  { id, type, createdAt }: VerifiedEvent,
-  rows: readonly HintedRow[],
-  content: ReturnType<typeof contentOf>,
-): Promise<'stored' | 'known'> {
+  const { id, type, createdAt } = event;
   const named = rows.find(({ key }) => key !== '');
-  const { data, raw, verbatim } = content;
   /** Hashes by which the rows are known if they were forgotten. */
   const hashes = rows.flatMap(({ collection, parent, key }) =>
     key === '' ? [] : [forgottenHash({ userId, collection, parent }, key)],
   );
-  return db.transaction(async (trx) => {
-    const seen = await firstSeen(trx, userId, id, content);
-    if (seen === undefined) return 'known';
-    await commitDurably(trx);
-    // For a row that was forgotten on request, only the ID is kept.
-    const { rows: stored } = await trx.sql`
-      insert into ${trx.table('events')}
-        (_user_id, id, type, created_at, data, received_at, _raw, _verbatim, _collection, _key)
-      select a._user_id, ${seen.id}, ${type ?? null}, ${timestampText(createdAt ?? '') ?? null}::timestamptz,
-        ${data}::text::jsonb, ${seen.at}::timestamptz, ${raw}::text::jsonb, ${verbatim}, ${named?.collection ?? null}::text,
-        ${named?.key ?? null}::text
-      from ${trx.stateTable('account')} as a
-      where a._user_id = ${userId}::bigint and not exists (
-        select from ${trx.table('forgotten')} as f
-        where f._user_id = ${userId}::bigint and f.key_hash = any(array(
-          select decode(x.hash, 'hex') from unnest(${hashes}::text[]) as x (hash))))
-      returning id`;
-    if (stored.length > 0) await addHints(trx, userId, rows, seen.at);
-    return 'stored';
-  });
+  const store = (content: ReturnType<typeof contentOf>): Promise<'stored' | 'known'> =>
+    db.transaction(async (trx) => {
+      const { data, raw, verbatim } = content;
+      const seen = await firstSeen(trx, userId, id, content);
+      if (seen === undefined) return 'known';
+      await commitDurably(trx);
+      // For a row that was forgotten on request, only the event's arrival is kept.
+      const { rows: stored } = await trx.sql`
+        insert into ${trx.table('events')}
+          (_user_id, id, type, created_at, data, received_at, _raw, _verbatim, _collection, _key)
+        select a._user_id, ${seen.id}, ${type ?? null}, ${timestampText(createdAt ?? '') ?? null}::timestamptz,
+          ${data}::text::jsonb, ${seen.at}::timestamptz, ${raw}::text::jsonb, ${verbatim}, ${named?.collection ?? null}::text,
+          ${named?.key ?? null}::text
+        from ${trx.stateTable('account')} as a
+        where a._user_id = ${userId}::bigint and not exists (
+          select from ${trx.table('forgotten')} as f
+          where f._user_id = ${userId}::bigint and f.key_hash = any(array(
+            select decode(x.hash, 'hex') from unnest(${hashes}::text[]) as x (hash))))
+        returning id`;
+      if (stored.length > 0) await addHints(trx, userId, rows, seen.at);
+      return 'stored';
+    });
+  try {
+    return await store(contentOf(event));
+  } catch (error) {
+    if (!isRefusedValue(error)) throw error;
+    return store(contentOf(event, false));
+  }
 }
-
-/** Digits of the body's hash that tell events of one ID apart. */
-const TELLING_DIGITS = 16;
 
 /**
  * Stores that the event was seen.
@@ -129,7 +119,7 @@ async function firstSeen(
     where s._user_id = ${userId}::bigint and s.id = ${id}`;
   const known = rows[0];
   if (known === undefined || known.same) return undefined;
-  const otherId = `${id}#${known.hash.slice(0, TELLING_DIGITS)}`;
+  const otherId = `${id}#${known.hash.slice(0, 16)}`;
   const otherAt = await note(otherId);
   return otherAt && { id: otherId, at: otherAt };
 }

@@ -4,7 +4,7 @@ import { envelope, SECRET, signedHeaders } from '../../test/support/webhooks/sig
 import { type Scheme, SIGNATURE_SCHEMES } from '../config/parse-values.ts';
 import type { StoredSecrets } from './receiving-accounts.ts';
 import { claimsOf } from './signatures.ts';
-import { ACCEPTED_MS, CanonicalForms, deliveryJudge, REPLACED_MS } from './judge.ts';
+import { ACCEPTED_MS, canonicalForms, deliveryJudge, REPLACED_MS } from './judge.ts';
 
 const NOW = Date.UTC(2026, 0, 2, 3, 4, 5);
 const OTHER = SECRET.toUpperCase();
@@ -22,7 +22,7 @@ function verdict(
   choice?: Scheme,
 ) {
   const claims = claimsOf(signedHeaders(scheme, secret, BODY, at), 'X-Service-Signature');
-  const forms = new CanonicalForms(new VirtualClock());
+  const forms = canonicalForms(new VirtualClock());
   const judge = deliveryJudge(claims, Buffer.from(BODY), choice ?? 'auto', forms);
   const registered: StoredSecrets = {
     current: { secret: SECRET, since: new Date(NOW - REPLACED_MS) },

@@ -27,29 +27,23 @@ export const REPLACED_MS = 10 * 60_000;
  */
 export const CANONICAL = { freeBytes: 2 * 1024, perSecond: 64 * 1024, burst: 1024 * 1024 };
 
-/** Makes canonical forms of bodies within the budget. */
-export class CanonicalForms {
-  readonly #clock: Clock;
-  #left = CANONICAL.burst;
-  #at: number;
-
-  constructor(clock: Clock) {
-    this.#clock = clock;
-    this.#at = clock.monotonic();
-  }
-
-  /** @returns `later`: it exceeds the budget; text undefined: the body has no such form */
-  of(body: Buffer): { readonly text: string | undefined } | 'later' {
-    const now = this.#clock.monotonic();
-    const earned = ((now - this.#at) / 1_000) * CANONICAL.perSecond;
-    this.#left = Math.min(CANONICAL.burst, this.#left + earned);
-    this.#at = now;
+/**
+ * Makes canonical forms of bodies within the budget.
+ * @returns `later`: it exceeds the budget; text undefined: the body has no such form
+ */
+export function canonicalForms(clock: Clock) {
+  let left = CANONICAL.burst;
+  let at = clock.monotonic();
+  return (body: Buffer): { readonly text: string | undefined } | 'later' => {
+    const now = clock.monotonic();
+    left = Math.min(CANONICAL.burst, left + ((now - at) / 1_000) * CANONICAL.perSecond);
+    at = now;
     if (body.length > CANONICAL.freeBytes) {
-      if (body.length > this.#left) return 'later';
-      this.#left -= body.length;
+      if (body.length > left) return 'later';
+      left -= body.length;
     }
     return { text: canonicalJson(body.toString()) };
-  }
+  };
 }
 
 /**
@@ -60,18 +54,21 @@ export function deliveryJudge(
   claims: readonly Claim[],
   body: Buffer,
   choice: SchemeChoice,
-  forms: CanonicalForms,
+  formOf: ReturnType<typeof canonicalForms>,
 ): (known: StoredSecrets, now: number) => DeliveryVerdict {
   const asIs = claims.filter(({ scheme }) => choice === 'auto' || choice === scheme);
   const ofForm = choice === 'auto' || choice === 'canonical-json' ? claims.filter(isBare) : [];
   const tried: string[] = [];
-  let form: ReturnType<CanonicalForms['of']> | undefined;
+  let form: ReturnType<typeof formOf> | undefined;
   return (known, now) => {
-    const secrets = secretsIn(known).filter((each) => !tried.includes(each));
+    const { current, previous } = known;
+    const isValid = previous !== undefined && previous.until > known.now;
+    const valid = [...(current === undefined ? [] : [current.secret]), ...(isValid ? [previous.secret] : [])];
+    const secrets = valid.filter((each) => !tried.includes(each));
     tried.push(...secrets);
     const proofs = proofsOf(asIs, secrets, body);
     if (proofs.length === 0 && ofForm.length > 0 && secrets.length > 0) {
-      form ??= forms.of(body);
+      form ??= formOf(body);
       if (form !== 'later' && form.text !== undefined) proofs.push(...proofsOf(ofForm, secrets, form.text));
     }
     const right = proofs.map(({ secret, signedAt = now }) => ({ secret, off: Math.abs(now - signedAt) }));
@@ -84,13 +81,8 @@ export function deliveryJudge(
   };
 }
 
-function secretsIn({ current, previous, now }: StoredSecrets): string[] {
-  const stillValid = previous !== undefined && previous.until > now ? [previous.secret] : [];
-  return current === undefined ? stillValid : [current.secret, ...stillValid];
-}
-
 /**
- * Services consider a 4xx final, so only `mismatch` leads to one: the webhook is registered by us and its secret is
+ * Services consider a 4xx final: a signature is a mismatch only while the webhook is registered by us and its secret is
  * known. After a lost answer to a registration and a later refusal, an unknown secret may be in force.
  */
 function unexplained({ current, state, now }: StoredSecrets): DeliveryVerdict {

@@ -7,7 +7,7 @@ import type { SchemeChoice } from '../config/parse-values.ts';
 import type { HintedRow } from '../model/hint.ts';
 import type { Privacy } from '../model/privacy.ts';
 import type { EventSink } from './event-store.ts';
-import { CanonicalForms, deliveryJudge } from './judge.ts';
+import { canonicalForms, deliveryJudge } from './judge.ts';
 import { readEvent } from './read-event.ts';
 import type { ReceivingAccounts } from './receiving-accounts.ts';
 import { claimsOf } from './signatures.ts';
@@ -84,7 +84,7 @@ export function createReceiver(options: {
   readonly onEvent: (userId: string, rows: readonly HintedRow[]) => void;
 }) {
   const { header, scheme, accounts, store, privacy, clock, notes, onEvent } = options;
-  const forms = new CanonicalForms(clock);
+  const forms = canonicalForms(clock);
   let turn = Promise.resolve();
 
   /** Refuses a delivery for good. @param why goes on: `a delivery for account 42 …` */

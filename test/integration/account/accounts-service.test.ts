@@ -1,6 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { accountRunner } from '../../../src/account/account-runner.ts';
-import { accountsService, type AccountsService } from '../../../src/account/accounts-service.ts';
+import { accountRunner, accountsService, type AccountsService } from '../../../src/account/accounts-service.ts';
 import { createBudgetStore } from '../../../src/service/budget-store.ts';
 import { pauseKeeper } from '../../../src/daemon/pause-keeper.ts';
 import { databaseTime } from '../../../src/postgres/db.ts';
