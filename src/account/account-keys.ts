@@ -73,8 +73,8 @@ export async function askOwner(
 export type UnknownKey = Awaited<ReturnType<typeof findAccounts>>['unknownKeys'][number];
 
 /**
- * The accounts of the configured keys, and the keys whose owner is unknown, by the beginning of their hash. A refused key
- * or one without an answer does not delay others.
+ * The accounts of the configured keys, and the keys without a known owner, by the beginning of their hash. A refused
+ * key does not delay others.
  * @throws the first key's error if no account is known at all; the signal's reason
  */
 export async function findAccounts(context: KeyContext, signal: AbortSignal) {

@@ -42,10 +42,7 @@ export function accountsService(context: ProcessContext, keys: readonly Secret[]
   /** Number of keys without a known owner; undefined before they are sorted. */
   let strangers: number | undefined;
 
-  /**
-   * Runs the account; a running one is restarted with more keys. One call at a time, or two keys of one account would
-   * make two runners, which take it from each other for ever.
-   */
+  /** Runs the account; a running one is restarted with more keys. One at a time: each account has one runner. */
   const run = (userId: string, more: readonly Secret[], signal: AbortSignal): Promise<void> =>
     turns.run(async () => {
       const before = runners.get(userId);
@@ -132,7 +129,7 @@ const LASTING_MS = 60_000;
 /**
  * An account in the daemon: it waits for its turn, is taken, runs while this process owns it, and waits again.
  * @param onStanding called if the sharing has to look at the account
- * @param onBegun called once it is read: what came due before was not picked up
+ * @param onBegun called once it is read: work that was due before has to be started
  */
 export function accountRunner(
   context: ProcessContext,
@@ -179,12 +176,17 @@ export function accountRunner(
       }
     };
     const run = async (account: Account): Promise<void> => {
-      if (refusals > 0) await pingAgain(account, signal);
+      const { service: running, source, store } = account;
+      const stopped = async (error: unknown): Promise<never> => {
+        if (refusesKey(error)) await store.saveState('stopped', messageOf(error));
+        throw error;
+      };
+      const ping = { signal: new AbortController().signal, stop: signal };
+      if (refusals > 0) await source.ping(ping).catch(stopped);
       refusals = 0;
       // A refused key may have been replaced; the first answers tell.
-      await account.store.saveState('active', null);
-      await account.store.correctRuns(context.config.collections, context.schedule.of(userId));
-      const running = account.service;
+      await store.saveState('active', null);
+      await store.correctRuns(context.config.collections, context.schedule.of(userId));
       current = account;
       stand('works');
       worksSince = link.clock.monotonic();
@@ -266,14 +268,4 @@ export function accountRunner(
 /** @throws the error, unless the account is retired or another process owns it */
 function unlessTaken(error: unknown): undefined {
   if (!(error instanceof AccountRetired || error instanceof AccountHeld)) throw error;
-}
-
-/** @throws KeyRefused while no key is good; errors of pings */
-async function pingAgain({ source, store }: Account, stop: AbortSignal): Promise<void> {
-  try {
-    await source.ping({ signal: new AbortController().signal, stop });
-  } catch (error) {
-    if (refusesKey(error)) await store.saveState('stopped', messageOf(error));
-    throw error;
-  }
 }

@@ -27,10 +27,8 @@ export class CommandFailed extends ClassifiedError {
 }
 
 /**
- * Leaves commands in Postgres, as rows of `<schema>_sync.command`, and waits until they are carried out.
- *
- *     queued → running → done | failed;  queued or running → cancelled (by its asker, or because that counts as gone)
- *
+ * Leaves commands in Postgres, as rows of `<schema>_sync.command`, and waits until they are carried out. States:
+ * queued, running, then done or failed; cancelled by the asker, or because that counts as gone.
  * @param all arguments of each command, JSON
  * @returns their results, in the same order
  * @throws CommandFailed of the first failure: the others are withdrawn; the signal's reason; DatabaseUnavailable
@@ -274,7 +272,6 @@ function failureOf(error: unknown): object {
   return { state: 'failed', result: storable({ remedy }), error: message };
 }
 
-/** JSON text that jsonb takes. */
 function storable(value: unknown): string {
   return jsonbText(JSON.stringify(value ?? null)).raw;
 }

@@ -23,13 +23,11 @@ export type HintDispatcher = ReturnType<typeof hintDispatcher>;
 
 /**
  * Reads what events named, as soon as it is due (docs/design/events.md, "Hints"). All due hints of a scope are read
- * together, with one reading of a scope at a time; later hints wait for the next reading. A storm therefore costs no
- * more than the bucket allows.
+ * together, one reading at a time; later hints wait for the next one. A storm costs no more than the bucket allows.
  */
 export function hintDispatcher(options: {
   readonly reader: Pick<AccountReader, 'readHinted' | 'read' | 'isWalking'>;
   readonly store: HintStore;
-  /** The mirrored ones. */
   readonly collections: readonly CollectionName[];
   /** Number of reads that the account's budget allows in a minute. */
   readonly perMinute: () => number;
@@ -68,12 +66,8 @@ export function hintDispatcher(options: {
   return {
     /** Ring it after a hint was stored: it is read at once. */
     bell,
-    /**
-     * Reads hints until the signal aborts.
-     * @param follow starts the work that readings need
-     * @throws LeaseLost, KeyRefused: the account can't go on
-     */
-    async run(stop: AbortSignal, follow: Follow): Promise<never> {
+    /** Reads hints until the signal aborts. @throws LeaseLost, KeyRefused: the account can't go on */
+    run: async (stop: AbortSignal, follow: Follow): Promise<never> => {
       const broken = new AbortController();
       const signal = AbortSignal.any([stop, broken.signal]);
       const readings = new Set<Promise<void>>();

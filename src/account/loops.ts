@@ -16,7 +16,6 @@ const LONGEST_WAIT_FOR_SERVICE_MS = 30_000;
  * loop is only an object, since a process has thirty of them for each of a thousand accounts.
  */
 export interface ReadingLoop {
-  /** Its name in logs. */
   readonly what: string;
   readonly longestRetryMs: number;
   readonly read: (signal: AbortSignal) => Promise<ReadOutcome>;
@@ -133,18 +132,12 @@ export function readingLoops(options: {
 /** Longest retry delays, ms. A full walk continues where it failed, so an attempt costs only a request or two. */
 const LONGEST_POLL_RETRY_MS = 30_000;
 const LONGEST_FULL_RETRY_MS = 300_000;
-/**
- * Interval at which due children are looked for even if polls of their parents find no change, ms: some were left to
- * rest after a failure, or made due by an event. Cron lines poll at most once a minute.
- */
+/** Interval of looks for due children while polls find no change, ms: they rested after a failure, or an event came. */
 const RING_AGAIN_MS = 30_000;
 
 export type CollectionLoops = ReturnType<typeof collectionLoops>;
 
-/**
- * Adds the loops of a collection to those of its account.
- * @param ringThem starts reading the due rows whose parents are of this collection
- */
+/** Adds a collection's loops to its account's. @param ringThem starts reading due rows of this collection's children */
 export function collectionLoops(
   name: CollectionName,
   reader: AccountReader,
@@ -209,7 +202,7 @@ export function collectionLoops(
   };
 }
 
-/** Number of readings that may be in their first seconds at a time. Two for each connection to Postgres keep it busy. */
+/** Number of readings that may be in their first seconds at a time: two for each connection to Postgres. */
 const AT_ONCE = 16;
 const FIRST_MS = 2_000;
 
@@ -218,16 +211,12 @@ export type ReadingStarts = ReturnType<typeof readingStarts>;
 /**
  * Lets readings of many accounts begin a few at a time. If all began at once, at a start or after an outage, each would
  * wait for all others at each step: a reservation is valid for seconds, a proof for a minute, and every answer waits in
- * memory. A reading gives its place up after its first seconds, so that those which wait for their rate limit block
- * none.
+ * memory. A reading gives its place up after its first seconds: one that waits for its rate limit blocks none.
  */
 export function readingStarts(clock: Pick<Clock, 'sleep'>) {
   const places = new Places(AT_ONCE);
   return {
-    /**
-     * Waits for a place and runs `task`. @param signal ends the wait, not the task
-     * @throws the signal's reason; errors of `task`
-     */
+    /** Waits for a place and runs `task`. @param signal ends the wait, not the task */
     async begin<T>(task: () => Promise<T>, signal: AbortSignal): Promise<T> {
       const leave = await places.take(signal);
       const over = new AbortController();

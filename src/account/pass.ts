@@ -111,14 +111,14 @@ export interface PassProgress
 /** An observer that sums up pages by account and collection, and reports each new sum. */
 export function sumUp(onProgress: (progress: PassProgress) => void): SyncObserver {
   const sums = new Map<string, PassProgress>();
+  const zero = { pages: 0, items: 0, inserted: 0, updated: 0, deleted: 0, doubts: null };
   const add = (
     { userId, collection }: CollectionProgress,
     more: (before: PassProgress) => Partial<PassProgress>,
   ): void => {
     const name = `${userId}/${collection}`;
-    const zero = { pages: 0, items: 0, inserted: 0, updated: 0, deleted: 0, doubts: null };
     const before = sums.get(name) ?? { ...zero, userId, collection };
-    const sum = { ...before, ...more(before) };
+    const sum = { ...before, doubts: null, ...more(before) };
     sums.set(name, sum);
     onProgress(sum);
   };
@@ -129,12 +129,9 @@ export function sumUp(onProgress: (progress: PassProgress) => void): SyncObserve
         items: before.items + items,
         inserted: before.inserted + inserted,
         updated: before.updated + updated,
-        doubts: null,
       })),
-    suspectsWait: ({ userId, collection, rows, milliseconds }) =>
-      add({ userId, collection }, () => ({ doubts: { rows, milliseconds } })),
-    deletionsJudged: ({ scope, deleted }) =>
-      add(scope, (before) => ({ deleted: before.deleted + deleted, doubts: null })),
+    suspectsWait: ({ rows, milliseconds, ...of }) => add(of, () => ({ doubts: { rows, milliseconds } })),
+    deletionsJudged: ({ scope, deleted }) => add(scope, (before) => ({ deleted: before.deleted + deleted })),
   };
 }
 

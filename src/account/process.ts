@@ -91,9 +91,9 @@ export async function createProcess(
   },
 ) {
   const { config, mirror, clock, log, scrub, hide, failures } = options;
+  const { publicUrl, host, port } = config.webhook;
   const { onExchange = () => {}, onSubmission = () => {}, onRegistered = () => {} } = options;
   await notePrivacy(mirror.db, config, new Date(clock.now()), log);
-  const { publicUrl } = config.webhook;
   const identity = await ownIdentity();
   const processId: string = randomUUID();
   const version = programVersion();
@@ -126,23 +126,16 @@ export async function createProcess(
     proxy: config.proxy,
   });
   /** Without heartbeats the accounts may be lost, so no request is sent (docs/design/ownership.md, "Heartbeat"). */
-  const throwIfSilent = (): void => {
-    if (clock.monotonic() > heartbeat.ownsUntil()) {
-      throw new LeaseLost('no heartbeat reached the database in time: requests wait for it');
-    }
-  };
+  const unlessSilent =
+    <Given extends unknown[], T>(send: (...given: Given) => T) =>
+    (...given: Given): T => {
+      if (clock.monotonic() > heartbeat.ownsUntil()) {
+        throw new LeaseLost('no heartbeat reached the database in time: requests wait for it');
+      }
+      return send(...given);
+    };
   const link: ServiceLink = {
-    transport: {
-      ...wire,
-      get: (path, key, signal, asked) => {
-        throwIfSilent();
-        return wire.get(path, key, signal, asked);
-      },
-      send: (request) => {
-        throwIfSilent();
-        return wire.send(request);
-      },
-    },
+    transport: { ...wire, get: unlessSilent(wire.get), send: unlessSilent(wire.send) },
     known: new KnownPages(),
     privacy: new Privacy(config),
     // Logged once, however many accounts wait.
@@ -179,10 +172,7 @@ export async function createProcess(
     observers: [...options.observers, walkHeap(setFlagsFromString)],
     schedule: createSchedule(config),
     owned,
-    /**
-     * Memory of long walks for the keys that they saw: in the data folder, since a temporary folder may be in memory, or
-     * in the temporary folder if the data folder is not writable.
-     */
+    /** Keys seen by long walks: in the data folder if it is writable, since a temporary folder may be in memory. */
     keys: keyStore({
       folders: [config.dataDir, tmpdir()],
       onLost: (error) =>
@@ -212,14 +202,13 @@ export async function createProcess(
     whyAstray:
       publicUrl === undefined
         ? () => Promise.resolve(undefined)
-        : astrayKept(publicUrl, `${config.webhook.host}:${config.webhook.port}`, clock),
+        : astrayKept(publicUrl, `${host}:${port}`, clock),
   };
   return { context, heartbeat, notifications, close: (): Promise<void> => wire.close() };
 }
 
 /**
- * Runs a command's work as a process that others see, with the mirror open, a heartbeat and notifications.
- * @param command its name for others: `verify`
+ * Runs a command's work as a process that others see by the command's name, with a heartbeat and notifications.
  * @throws errors of opening the mirror and of `work`
  */
 export async function asProcess<T>(

@@ -76,14 +76,6 @@ export function shareKeeper(
     }
   };
 
-  const tellShare = (own: number, of: number, daemons: number): void => {
-    const as = daemons > 1 ? `one of ${daemons} daemons` : 'the only daemon';
-    const next = `shares out: ${own} of ${countOf(of, 'account')}, as ${as}`;
-    if (next !== share && (daemons > 1 || wasShared)) log.info(next);
-    share = next;
-    wasShared = daemons > 1;
-  };
-
   /** @returns milliseconds until the next look */
   const look = async (): Promise<number> => {
     const able = accounts().filter((each) => each.standing() !== 'unable');
@@ -134,7 +126,12 @@ export function shareKeeper(
         if (givenUp <= MOST_GIVEN_UP && account.standing() === 'works') account.giveUp();
       }
     }
-    tellShare([...targets.values()].filter((target) => target === self).length, serves.size, daemons.length);
+    const isShared = daemons.length > 1;
+    const ours = [...targets.values()].filter((target) => target === self).length;
+    const as = isShared ? `one of ${daemons.length} daemons` : 'the only daemon';
+    const next = `shares out: ${ours} of ${countOf(serves.size, 'account')}, as ${as}`;
+    if (next !== share && (isShared || wasShared)) log.info(next);
+    [share, wasShared] = [next, isShared];
     if (isLeft) return LEFT_MS;
     if (isMoving || isPatient) return ROUND_MS;
     const leftMs = seen.living.filter((each) => each !== own).map((each) => Math.max(0, each.leftMs));
@@ -169,10 +166,9 @@ export type FleetDaemon = Parameters<typeof shareOut>[1][number];
  * Assigns accounts to daemons by rendezvous hashing with bounded loads. Accounts that the same daemons serve form a
  * group; groups with the fewest daemons come first. A group has as many places as accounts, each given to the daemon
  * with the fewest so far, the oldest first. Each account then goes to the daemon with the highest hash among those with
- * a free place. If all daemons have the same keys, each of d daemons gets ⌊n/d⌋ or ⌈n/d⌉ of n accounts.
- *
- * The present owners do not matter, so all daemons get the same result and nothing flaps. One exception: a daemon with
- * a late heartbeat gets nothing new and keeps what it has.
+ * a free place. If all daemons have the same keys, each of d daemons gets ⌊n/d⌋ or ⌈n/d⌉ of n accounts. The present
+ * owners do not matter, so all daemons get the same result and nothing flaps; but a daemon with a late heartbeat
+ * keeps what it has and gets nothing new.
  * @param owners of all accounts, by user ID; undefined: no living process owns it
  * @param daemons the oldest first. Each serves the accounts for which it has a good key, and is prompt if its last
  *   heartbeat is recent enough to take accounts at once

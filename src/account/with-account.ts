@@ -53,10 +53,7 @@ export class AccountHeld extends LeaseLost {
   }
 }
 
-/**
- * Takes the account, opens it, runs `work` and closes it.
- * @throws AccountRetired, AccountHeld, AccountUnservable; errors of `work`
- */
+/** Takes the account, opens it, runs `work` and closes it. @throws AccountRetired, AccountHeld, AccountUnservable */
 export async function withAccount<T>(
   context: ProcessContext,
   options: {
@@ -99,10 +96,7 @@ export async function withAccount<T>(
   }
 }
 
-/**
- * Runs `work` under the account's lease, without opening the account.
- * @throws AccountRetired, AccountHeld; errors of `work`
- */
+/** Runs `work` under the account's lease, without opening the account. @throws AccountRetired, AccountHeld */
 export async function withLease<T>(
   owner: Parameters<typeof takeFor>[0],
   userId: string,
@@ -126,7 +120,6 @@ export async function takeFor(
   return taken.fence;
 }
 
-/** A message that another process owns the account. */
 export function ownedBy(userId: string, { command, pid, here }: Holder): string {
   const where = here ? `process ${pid}` : `process ${pid} on another machine`;
   return `account ${userId} is held by "research-mirror ${command}" (${where})`;

@@ -146,26 +146,26 @@ export async function pruneEvents(db: Db, fence: Fence, keepMs: number, signal: 
 }
 
 /** A row of `events`, as users see it. */
-export interface StoredEvent {
-  readonly userId: string;
-  readonly id: string;
-  readonly type: string | null;
-  readonly createdAt: Date | null;
-  readonly receivedAt: Date;
-  /** Of the named row. */
-  readonly collection: string | null;
-  readonly key: string | null;
-  /** JSON text with every digit; null: the event has no `data`. */
-  readonly data: string | null;
-}
+export type StoredEvent = Awaited<ReturnType<typeof listEvents>>[number];
 
 /** The events of one account or of all, the newest first. */
 export async function listEvents(
   db: Db,
   { limit, userId, type }: { readonly limit: number; readonly userId?: string; readonly type?: string },
-): Promise<StoredEvent[]> {
+) {
   // By account: an index has each one's newest events.
-  const { rows } = await db.sql<StoredEvent>`
+  const { rows } = await db.sql<{
+    readonly userId: string;
+    readonly id: string;
+    readonly type: string | null;
+    readonly createdAt: Date | null;
+    readonly receivedAt: Date;
+    /** Of the named row. */
+    readonly collection: string | null;
+    readonly key: string | null;
+    /** JSON text with every digit; null: the event has no `data`. */
+    readonly data: string | null;
+  }>`
     select e._user_id as "userId", e.id, e.type, e.created_at as "createdAt", e.received_at as "receivedAt",
       e._collection as collection, e._key as key, e.data::text as data
     from ${db.stateTable('account')} as a

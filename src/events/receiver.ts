@@ -37,9 +37,6 @@ const REFUSALS = {
   503: 'not_now',
 } as const;
 
-/** Delay after which senders should try again, seconds. */
-const RETRY_AFTER = '5';
-
 /**
  * An answer to a delivery or to another request to its listener (docs/operations.md, "Webhooks").
  * @param text for people; says nothing that a forger could use
@@ -54,7 +51,7 @@ export function answer(
     'content-type': 'text/plain; charset=utf-8',
     'cache-control': 'no-store',
     'x-content-type-options': 'nosniff',
-    ...(status === 503 ? { 'retry-after': RETRY_AFTER } : {}),
+    ...(status === 503 ? { 'retry-after': '5' } : {}),
     ...(status === 405 ? { allow: 'POST' } : {}),
   };
   return { status, headers, body: `${text}\n`, refused };

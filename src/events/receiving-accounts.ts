@@ -43,7 +43,10 @@ export function receivingAccounts(options: {
     async () => {
       // If every owner was known before the reading, there are no other accounts.
       const missing = allPinged() ? ('none' as const) : ('unknown-yet' as const);
-      return { ids: await accountIds(db), missing };
+      // A key's owner is known some moments before its account has a row.
+      const owners = db.state.selectFrom('api_key').select('_user_id');
+      const rows = await owners.union(db.state.selectFrom('account').select('_user_id')).execute();
+      return { ids: new Set(rows.flatMap(({ _user_id: userId }) => userId ?? [])), missing };
     },
     () => IDS_MS,
   );
@@ -117,16 +120,6 @@ export function receivingAccounts(options: {
         where _user_id = ${userId}::bigint and secret = ${current.secret} and mismatches < ${MISMATCHES}::integer`;
     },
   };
-}
-
-/** Accounts, and owners of keys: a key's owner is known some moments before its account has a row. */
-async function accountIds(db: Db): Promise<ReadonlySet<string>> {
-  const rows = await db.state
-    .selectFrom('api_key')
-    .select('_user_id')
-    .union(db.state.selectFrom('account').select('_user_id'))
-    .execute();
-  return new Set(rows.flatMap(({ _user_id: userId }) => userId ?? []));
 }
 
 /** One reading of an account's registration. @param readAt its monotonic time */

@@ -4,26 +4,27 @@ import { messageOf } from '@research-mirror/runtime/message';
 import { type NoteLog, Notes } from '@research-mirror/runtime/notes';
 import { answer, createReceiver, type ListenerAnswer } from './receiver.ts';
 
-export interface WebhookServerOptions extends Omit<Parameters<typeof createReceiver>[0], 'notes'> {
-  readonly host: string;
-  /** 0 takes a free port. */
-  readonly port: number;
-  /** Path of the public URL, which some proxies leave in front of the listener's paths. */
-  readonly prefix?: string;
-  readonly log: NoteLog;
-  /** Called for each answer to a delivery. */
-  readonly onAnswer?: (answer: ListenerAnswer) => void;
-  readonly bounds?: Partial<typeof HTTP_BOUNDS>;
-  readonly answerMs?: number;
-}
-
 /** Longest time for which the service waits for an answer, ms (specification 2.4). */
 export const ANSWER_MS = 1_000;
 
 export type WebhookServer = ReturnType<typeof createWebhookServer>;
+export type WebhookServerOptions = Parameters<typeof createWebhookServer>[0];
 
 /** The listener for deliveries, and nothing else: `POST /webhooks/<user_id>` and `GET /healthz`. */
-export function createWebhookServer(options: WebhookServerOptions) {
+export function createWebhookServer(
+  options: Omit<Parameters<typeof createReceiver>[0], 'notes'> & {
+    readonly host: string;
+    /** 0 takes a free port. */
+    readonly port: number;
+    /** Path of the public URL, which some proxies leave in front of the listener's paths. */
+    readonly prefix?: string;
+    readonly log: NoteLog;
+    /** Called for each answer to a delivery. */
+    readonly onAnswer?: (answer: ListenerAnswer) => void;
+    readonly bounds?: Partial<typeof HTTP_BOUNDS>;
+    readonly answerMs?: number;
+  },
+) {
   const { host, port, clock, log, prefix, onAnswer, bounds = {}, answerMs = ANSWER_MS } = options;
   const notes = new Notes(clock, log);
   const receiver = createReceiver({ ...options, notes });

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { jsonbText } from '../model/jsonb.ts';
 import { stateClass } from '../model/page.ts';
 import { takeChangeIds } from '../postgres/change-ids.ts';
-import type { Db } from '../postgres/db.ts';
+import { type Db, onlyRow } from '../postgres/db.ts';
 import { type Fence, fenced } from '../postgres/fenced.ts';
 import type { TableChange } from '../postgres/notifications.ts';
 import { type Registration, type RegistrationChange, registrationState, type Seen } from './registration.ts';
@@ -20,7 +20,21 @@ export function webhookStore(db: Db, fence: Fence, onChanged: (change: TableChan
   const { userId } = fence;
   return {
     /** @throws DatabaseUnavailable */
-    load: () => loadRegistration(db, userId),
+    async load(): Promise<Registration> {
+      const found = await db.sql<Registration>`
+        select coalesce(r.state, 'none') as state, r.url, r.secret,
+          r.registering_at as "registeringAt", r.registered_at as "registeredAt", r.checked_at as "checkedAt",
+          coalesce(r.replaced_at, '{}') as "replacedAt", r.verified_at as "verifiedAt",
+          coalesce(r.mismatches, 0) as mismatches, r.error,
+          -- Earlier versions kept those of earlier registrations, too.
+          array(select url from ${db.stateTable('own_url')}
+            where _user_id = ${userId}::bigint and registered_at >= r.registered_at) as "ownUrls",
+          exists (select from ${db.stateTable('installation')} where held_at is not null) as "onHold",
+          clock_timestamp() as now
+        from (select) as one left join ${db.stateTable('registration')} as r on r._user_id = ${userId}::bigint`;
+      const row = onlyRow(found);
+      return { ...row, state: registrationState(row.state) };
+    },
     /**
      * Commits a change, and what the service shows as the account's row of the table `webhook`.
      * @param change gets the transaction's time
@@ -35,23 +49,6 @@ export function webhookStore(db: Db, fence: Fence, onChanged: (change: TableChan
     },
     unannounced: (since: Date, until: Date) => unannouncedBetween(db, userId, since, until),
   };
-}
-
-async function loadRegistration(db: Db, userId: string): Promise<Registration> {
-  const { rows } = await db.sql<Registration>`
-    select coalesce(r.state, 'none') as state, r.url, r.secret,
-      r.registering_at as "registeringAt", r.registered_at as "registeredAt", r.checked_at as "checkedAt",
-      coalesce(r.replaced_at, '{}') as "replacedAt", r.verified_at as "verifiedAt",
-      coalesce(r.mismatches, 0) as mismatches, r.error,
-      -- Earlier versions kept those of earlier registrations, too.
-      array(select url from ${db.stateTable('own_url')}
-        where _user_id = ${userId}::bigint and registered_at >= r.registered_at) as "ownUrls",
-      exists (select from ${db.stateTable('installation')} where held_at is not null) as "onHold",
-      clock_timestamp() as now
-    from (select) as one left join ${db.stateTable('registration')} as r on r._user_id = ${userId}::bigint`;
-  const [row] = rows;
-  if (row === undefined) throw new Error('a registration was asked for, and no row came');
-  return { ...row, state: registrationState(row.state) };
 }
 
 async function saveChange(trx: Db, userId: string, change: RegistrationChange, now: Date): Promise<void> {
