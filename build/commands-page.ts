@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { systemClock } from '@research-mirror/runtime/clock';
 import { Scrubber } from '@research-mirror/runtime/scrub';
 import { commandLine } from '../src/cli/run.ts';
-import { EXIT_MEANINGS } from '../src/terminal/exit-code.ts';
+import { EXIT_MEANINGS } from '../src/terminal/shell.ts';
 
 // `npm run -s commands-page`: compares docs/commands.md with the command line's definitions, and ends with 1 where it
 // differs. With `-- --write` it makes it equal.

@@ -1,12 +1,11 @@
-import { EXIT, failureText, interrupts, OutputClosed } from './terminal/exit-code.ts';
-import { wholeOutput, type Terminal } from './terminal/shell.ts';
 import { systemClock } from '@research-mirror/runtime/clock';
 import { Scrubber } from '@research-mirror/runtime/scrub';
 import { Stopped } from '@research-mirror/runtime/service';
+import { EXIT, failureText, interrupts, OutputClosed, type Terminal, wholeOutput } from './terminal/shell.ts';
 
-// argv, signals, exit code: the only file that touches the process.
+// argv, signals, exit code: only this file touches the process.
 
-/** A stop that takes longer is broken off (contract: within 8 s). Nothing is lost by it: invariant 1. */
+/** A longer stop (ms) is aborted; the contract is 8 s. Nothing is lost by it: invariant 1. */
 const STOP_BOUND = 8_000;
 
 const stopping = new AbortController();
@@ -28,10 +27,10 @@ let failed = false;
 const out = watched(process.stdout);
 const err = watched(process.stderr);
 
-/** Once `stream` takes nothing more, what is written is for nobody: the program stops. */
+/** Stops the program when `stream` takes no more output. */
 function watched(stream: NodeJS.WriteStream & { readonly fd: number }): Terminal {
   const onError = (error: NodeJS.ErrnoException): void => {
-    // No failure: a reader that has seen enough (`… | head -1`), a terminal that was closed. One: a full disk.
+    // A reader that has seen enough (`… | head -1`) or a closed terminal is no failure; a full disk is one.
     if (stream.isTTY !== true && error.code !== 'EPIPE' && error.code !== 'ECONNRESET') {
       if (!failed && stream === process.stdout) {
         process.stderr.write(`research-mirror: the output can't be written: ${error.message}\n`);
@@ -44,8 +43,8 @@ function watched(stream: NodeJS.WriteStream & { readonly fd: number }): Terminal
   return wholeOutput(stream, onError);
 }
 
-// Both unexpected errors and rejections that nobody awaited. It is stopped as by a signal: who just exited would leave
-// the embedded PostgreSQL running.
+// Unexpected errors and unhandled rejections stop the program like a signal: an immediate exit would leave the embedded
+// PostgreSQL running.
 process.on('uncaughtException', (error) => {
   const stack = /^(debug|trace)$/i.test(process.env['LOG_LEVEL'] ?? '');
   process.stderr.write(scrubber.scrub(failureText(error, stack)));
@@ -55,17 +54,17 @@ process.on('uncaughtException', (error) => {
   setTimeout(() => process.exit(EXIT.FAILED), STOP_BOUND).unref();
 });
 
-// The launcher's lifeline: who kills it with SIGKILL means this program.
+// The launcher's lifeline: SIGKILL for the launcher is meant for this program.
 if (process.env['RESEARCH_MIRROR_LAUNCHER'] !== undefined) {
   delete process.env['RESEARCH_MIRROR_LAUNCHER'];
-  // Node has read it: no other program that is started from here needs it.
+  // Node has read it; other programs started from here do not need it.
   delete process.env['NODE_COMPILE_CACHE'];
   process.on('disconnect', () => process.kill(process.pid, 'SIGKILL'));
   process.channel?.unref();
 }
 
-// Loaded only now, which takes longer than all the rest: a signal meanwhile finds somebody who listens. Process 1 of a
-// container would miss it otherwise, and be killed when its grace is over.
+// Loaded only now, since it takes longer than all the rest: a signal meanwhile finds its handler. Process 1 of a
+// container would ignore it otherwise, and be killed when its grace is over.
 const { runCommandLine } = await import('./cli/run.ts');
 const code = await runCommandLine(process.argv.slice(2), {
   env: process.env,
@@ -75,12 +74,12 @@ const code = await runCommandLine(process.argv.slice(2), {
   clock: systemClock,
   scrubber,
 });
-// What the last write came to is told a turn later.
+// The result of the last write arrives a turn later.
 await new Promise((resolve) => setImmediate(resolve));
 await Promise.all([process.stdout, process.stderr].map(written));
 process.exit(failed ? EXIT.FAILED : code);
 
-/** Resolves when all that was written to `stream` has gone, or never will. */
+/** Resolves when everything written to `stream` has gone, or never will. */
 function written(stream: NodeJS.WriteStream): Promise<void> {
   return new Promise((resolve) => {
     if (stream.writableLength === 0 || stream.destroyed) resolve();

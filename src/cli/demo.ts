@@ -1,35 +1,41 @@
-import { runDaemon } from '../daemon/run-daemon.ts';
-import type { PassProgress } from '../account/pass.ts';
-import type { Config, ServiceConfig } from '../config/config.ts';
-import { loadConfig } from '../config/load.ts';
 import { embeddedState } from '@research-mirror/embedded-postgres/embedded-state';
-import { countOf, formatCount } from '@research-mirror/runtime/figures';
-import { isStopped } from '@research-mirror/runtime/service';
-import { type Sandbox, startSandbox } from '@research-mirror/sandbox/start-sandbox';
-import type { SandboxOptions } from '@research-mirror/sandbox/switches/sandbox-switches';
 import { isPortFree } from '@research-mirror/embedded-postgres/ports';
 import { ensureWritableFolder } from '@research-mirror/embedded-postgres/writable-folder';
 import { Unusable } from '@research-mirror/runtime/errors';
+import { countOf, formatCount } from '@research-mirror/runtime/figures';
 import { readOrCreate } from '@research-mirror/runtime/read-or-create';
-import { DEMO_KEY, demoConfig, keptPort, portOf, SERVICE_PORT, unreadable } from '../terminal/demo-folder.ts';
-import { demoFolder, workOptions } from '../terminal/open-mirror.ts';
-import { EXIT, type ExitCode } from '../terminal/exit-code.ts';
-import { Progress } from '../terminal/progress.ts';
-import { shortPath, type Shell } from '../terminal/shell.ts';
+import { isStopped } from '@research-mirror/runtime/service';
+import { type Sandbox, startSandbox } from '@research-mirror/sandbox/start-sandbox';
+import type { SandboxOptions } from '@research-mirror/sandbox/switches/sandbox-switches';
 import { existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { PassProgress } from '../account/pass.ts';
+import type { ServiceConfig } from '../config/config.ts';
+import { loadConfig } from '../config/load.ts';
+import { runDaemon } from '../daemon/run-daemon.ts';
+import {
+  DEMO_KEY,
+  demoConfig,
+  demoFolder,
+  keptPort,
+  portOf,
+  SERVICE_PORT,
+  unreadable,
+  workOptions,
+} from '../terminal/open-mirror.ts';
+import { Progress } from '../terminal/progress.ts';
+import { EXIT, type Shell, shortPath } from '../terminal/shell.ts';
 
-// What is prepared in the demo, so that its features show: an item that can't be mirrored, a list that is deleted once
-// it was mirrored.
+// The demo prepares an item that can't be mirrored, and a list that is deleted once it is mirrored.
 
-/** Name of a file in the demo's folder: the list that was deleted there. */
+/** File with the ID of the deleted list. */
 const DELETED_LIST = 'deleted-list';
 
-/** Postgres has no such number: the entry goes to quarantine. */
+/** Postgres can't store this number, so the entry goes to quarantine. */
 const UNSTORABLE = '{"object":"watch_entry","id":"demo-unstorable","name":"Unstorable Ltd","score":1e200000}';
 
-/** Deletes a list at the service, the first time that the demo has mirrored its lists. */
+/** Deletes a list at the service, once. */
 async function deleteOneList(controlUrl: string, folder: string): Promise<void> {
   if (existsSync(join(folder, DELETED_LIST))) return;
   const answer = await fetch(`${controlUrl}/truth?collection=lists`);
@@ -44,7 +50,7 @@ async function mutate(controlUrl: string, mutation: Readonly<Record<string, stri
   await answer.arrayBuffer();
 }
 
-export async function demoAction(shell: Shell): Promise<ExitCode> {
+export async function demoAction(shell: Shell) {
   const config = loadConfig(shell.env, 'database');
   const folder = demoFolder(config);
   const progress = new Progress(shell);
@@ -55,10 +61,22 @@ export async function demoAction(shell: Shell): Promise<ExitCode> {
       return EXIT.DONE;
     }
     try {
-      // The service remembers it at the next start, and refuses to have it twice.
+      // The service remembers the item, and refuses it at the next start.
       const item = { collection: 'watchlist', id: 'demo-unstorable', source: UNSTORABLE };
       await mutate(sandbox.controlUrl, { op: 'insert', ...item });
-      await runDemo(shell, await ofDemo(config, folder, sandbox), sandbox, progress);
+      const webhookPort = await keptPort(folder, 'webhook-port');
+      const demo = {
+        ...demoConfig(config, folder, sandbox.url),
+        http: { ...config.http, host: '127.0.0.1', port: await keptPort(folder, 'page-port') },
+        // The emulated service runs on the same machine, so loopback is public enough.
+        webhook: {
+          ...config.webhook,
+          publicUrl: `http://127.0.0.1:${webhookPort}`,
+          host: '127.0.0.1',
+          port: webhookPort,
+        },
+      };
+      await runDemo(shell, demo, sandbox, progress);
     } finally {
       await sandbox.stop();
     }
@@ -78,8 +96,8 @@ async function runDemo(
 ): Promise<void> {
   const sums = new Map<string, PassProgress>();
   let listsMirrored = false;
-  // A killed demo has the account for a moment yet, an older version's for as long as it runs: until then nothing new
-  // is shown, which must not look like a defect.
+  // A killed demo keeps the account for a moment, an older version's for as long as it runs. Nothing new is shown until
+  // then, which must not look like a defect.
   if ((await embeddedState(config.dataDir)) === 'running') {
     progress.say(
       "the demo's database runs already (another command uses it, or a demo was killed): " +
@@ -99,21 +117,6 @@ async function runDemo(
       deleteOneList(sandbox.controlUrl, config.dataDir).catch(() => {});
     },
   });
-}
-
-async function ofDemo(config: Config, folder: string, sandbox: Sandbox): Promise<ServiceConfig> {
-  const webhookPort = await keptPort(folder, 'webhook-port');
-  return {
-    ...demoConfig(config, folder, sandbox.url),
-    http: { ...config.http, host: '127.0.0.1', port: await keptPort(folder, 'page-port') },
-    // The emulated service runs beside it: loopback is as public as need be.
-    webhook: {
-      ...config.webhook,
-      publicUrl: `http://127.0.0.1:${webhookPort}`,
-      host: '127.0.0.1',
-      port: webhookPort,
-    },
-  };
 }
 
 async function addressLines(folder: string): Promise<string> {
@@ -146,18 +149,17 @@ function welcome(addresses: string, dataDir: string): string {
 }
 
 function progressLine(sums: readonly PassProgress[]): string {
-  const rows = sums.reduce((sum, { inserted }) => sum + inserted, 0);
-  const changes = sums.reduce((sum, { updated }) => sum + updated, 0);
+  const sum = (of: 'inserted' | 'updated') => sums.reduce((all, each) => all + each[of], 0);
   const parts = sums.flatMap(({ collection, inserted }) =>
     inserted > 0 ? [`${collection} ${formatCount(inserted)}`] : [],
   );
   const which = parts.length === 0 ? '' : ` (${parts.join(' · ')})`;
-  return `mirrored: ${countOf(rows, 'new row')}${which}, ${countOf(changes, 'change')}`;
+  return `mirrored: ${countOf(sum('inserted'), 'new row')}${which}, ${countOf(sum('updated'), 'change')}`;
 }
 
 const DEMO_USER = 1001;
 
-/** A service that has been used for two weeks, by people who research companies that are on their lists. */
+/** A service used for two weeks by people who research companies on their lists. */
 const WORLD: Partial<SandboxOptions> = {
   ageDays: 14,
   overlap: 0.5,
@@ -173,15 +175,13 @@ const WORLD: Partial<SandboxOptions> = {
   stuckShare: 0.005,
 };
 
-/** What listens on the port and says nothing for so long is no demo, milliseconds. */
+/** In ms: a listener that does not answer within this time is no demo. */
 const PATIENCE = 10_000;
 
 /**
- * Starts the demo's emulated service: the same one at each start, as to its world, what was asked of it, and where it
- * is. Another world would change every row of the mirror, one without our webhook looks as if another program had
- * removed it, and at another address it would be refused as another service. All is kept beside the database.
- * @returns undefined where another demo of this folder runs
- * @throws Unusable where something else has the port
+ * Starts the demo's emulated service as last time: another world would change every row, without our webhook it would
+ * look removed, and at another address it would be refused. Undefined: another demo of this folder runs.
+ * @throws Unusable if another program has the port
  */
 async function startDemoService(folder: string, shell: Shell): Promise<Sandbox | undefined> {
   await ensureWritableFolder(folder);
@@ -197,7 +197,7 @@ async function startDemoService(folder: string, shell: Shell): Promise<Sandbox |
         `stop what uses it, or begin anew by removing the folder ${shortPath(folder)}`,
     );
   }
-  // Looked for only now: while another demo runs, this port of it is taken, too.
+  // Only now, since another demo that runs has this port, too.
   const controlPort = await keptPort(folder, 'control-port');
   const keys = `${DEMO_KEY}=${DEMO_USER}`;
   const memory = join(folder, 'service-memory');
@@ -206,7 +206,7 @@ async function startDemoService(folder: string, shell: Shell): Promise<Sandbox |
 
 const WORLD_FILE = 'world.json';
 
-/** As the first start made it. */
+/** The world of the first start. */
 async function worldOf(folder: string, shell: Shell): Promise<Partial<SandboxOptions>> {
   const world = await readOrCreate(join(folder, WORLD_FILE), () =>
     JSON.stringify({ ...WORLD, epoch: new Date(shell.clock.now()).toISOString() }),
@@ -218,7 +218,7 @@ async function worldOf(folder: string, shell: Shell): Promise<Partial<SandboxOpt
   }
 }
 
-/** Whether a demo's service answers there. It is asked once: each request counts in the rate limit of its account. */
+/** Whether a demo's service answers. Called once, since each request counts in the rate limit of its account. */
 async function isDemo(port: number, signal: AbortSignal): Promise<boolean> {
   try {
     const response = await fetch(`http://127.0.0.1:${port}/v1/ping`, {

@@ -1,8 +1,8 @@
+import { folderForEach } from '@research-mirror/runtime/testing/folder-for-each';
+import { expect, it } from 'vitest';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, it } from 'vitest';
 import { dotEnvAdditions } from './dot-env.ts';
-import { folderForEach } from '@research-mirror/runtime/testing/folder-for-each';
 
 const folder = folderForEach();
 const read = (text: string | Buffer, env: Record<string, string> = {}): Record<string, string> => {

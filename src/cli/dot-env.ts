@@ -1,15 +1,12 @@
+import { messageOf } from '@research-mirror/runtime/message';
 import { readFileSync } from 'node:fs';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
-import { InvalidConfig } from '../config/parse-values.ts';
-import { messageOf } from '@research-mirror/runtime/message';
 import { parseEnv } from 'node:util';
 import { type Environment, readTextFile, secretsOf } from '../config/environment.ts';
+import { InvalidConfig } from '../config/parse-values.ts';
 import type { Shell } from '../terminal/shell.ts';
 
-/**
- * What `.env` in the folder `cwd` adds to the environment: names that the environment does not set itself.
- * No such file is no problem; one that can't be read is.
- */
+/** Variables of the file that the environment does not set. The file may be missing, but not unreadable. */
 export function dotEnvAdditions(env: Environment, path = '.env'): Record<string, string> {
   let text: string;
   try {
@@ -19,7 +16,11 @@ export function dotEnvAdditions(env: Environment, path = '.env'): Record<string,
     if (code === 'ENOENT' || code === 'ENOTDIR') return {};
     throw new InvalidConfig([`.env: can't be read: ${messageOf(error)}`]);
   }
-  const slips = linesWithoutMeaning(text);
+  // Lines that set nothing would be ignored ("MIRROR_API_KEY abc"). Quoted values may have several lines.
+  const outside = text.replaceAll(QUOTED, (value) => `=${value.replaceAll(/[^\n]/g, '')}`);
+  const slips = outside
+    .split('\n')
+    .flatMap((line, index) => (/^\s*(#.*)?$|=/.test(line.replace('\r', '')) ? [] : [index + 1]));
   if (slips.length > 0) {
     throw new InvalidConfig([
       `.env: line ${slips.join(', ')} says nothing (NAME=value, or a comment after #)`,
@@ -40,24 +41,11 @@ export function dotEnvAdditions(env: Environment, path = '.env'): Record<string,
   return additions;
 }
 
-/**
- * Numbers of lines that set nothing, which would be passed over silently: "MIRROR_API_KEY abc". Values in quotes
- * may go over several lines.
- */
-function linesWithoutMeaning(text: string): number[] {
-  const outside = text.replaceAll(QUOTED, (value) => `=${value.replaceAll(/[^\n]/g, '')}`);
-  return outside
-    .split('\n')
-    .flatMap((line, index) => (/^\s*(#.*)?$|=/.test(line.replace('\r', '')) ? [] : [index + 1]));
-}
-
 const QUOTED = /=[ \t]*("[^"]*"|'[^']*'|`[^`]*`)/g;
 
 /**
- * What comes before every command's work: `.env` is added, for libraries too (`PG*`, `HTTPS_PROXY`), and what of it all
- * is secret is kept out of every text. Node reads NODE_EXTRA_CA_CERTS only when it starts: one that comes from `.env` is
- * made good here.
- * @param env `process.env`, which is changed
+ * Adds `.env` to `env`, which is `process.env`, also for libraries (`PG*`, `HTTPS_PROXY`), and hides its secrets. Node
+ * reads NODE_EXTRA_CA_CERTS only at its start, so it is applied here.
  * @throws InvalidConfig
  */
 export function readEnvironment({ env, scrubber }: Shell): void {

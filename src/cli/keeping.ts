@@ -1,5 +1,5 @@
 import { flagOf, SANDBOX_SWITCHES, SWITCH_NAMES } from '@research-mirror/sandbox/switches/sandbox-switches';
-import { DEMO, JSON_ON_STDOUT, type Definition } from '../terminal/shell.ts';
+import { type Definition, DEMO, JSON_ON_STDOUT } from '../terminal/shell.ts';
 
 export const KEEPING: Readonly<Record<string, Definition>> = {
   accounts: {
@@ -164,7 +164,7 @@ export const KEEPING: Readonly<Record<string, Definition>> = {
       'registers no webhook, until "submissions release"; its first start reads everything again. Ends with 1, nothing ' +
       'touched, where there is a mirror already.',
     usage: '[options]',
-    // The target is a secret: one that is typed all the same is refused.
+    // The target is a secret: one that is typed is refused.
     arguments: { '[nothing...]': '' },
     options: {
       '--data-dir <folder>': 'into an embedded Postgres in that folder, as MIRROR_DATA_DIR names one',
@@ -195,7 +195,7 @@ export const KEEPING: Readonly<Record<string, Definition>> = {
     description:
       'The emulated service: the whole interface with made-up companies, until Ctrl-C, with switches for everything that may ' +
       'differ between services. Its control API (truth, counters, changes, clock, faults) listens on another port.',
-    // The sandbox itself judges the values of its switches, so that all problems come at once.
+    // The sandbox validates its switches, so that all problems are reported at once.
     options: {
       '--json': 'addresses as JSON',
       ...Object.fromEntries(

@@ -1,7 +1,7 @@
 import { COLLECTION_NAMES } from '../model/collections.ts';
 import { OPERATION_NAMES, SUBMISSION_STATES } from '../model/submission.ts';
 import { USUAL_LIMITS } from '../terminal/given.ts';
-import { DEMO, JSON_ON_STDOUT, type Definition } from '../terminal/shell.ts';
+import { type Definition, DEMO, JSON_ON_STDOUT } from '../terminal/shell.ts';
 
 const COLLECTIONS = {
   '[collection...]': `which ones; default: MIRROR_COLLECTIONS (${COLLECTION_NAMES.join(', ')})`,
@@ -100,7 +100,7 @@ export const MIRRORING: Readonly<Record<string, Definition>> = {
         'once, however often it is run',
       ],
     ],
-    load: async () => (await import('../operate/submit.ts')).submitAction,
+    load: async () => (await import('../operate/submissions.ts')).submitAction,
   },
   submissions: {
     summary: 'queued operations: list them, cancel them, release those that are held',

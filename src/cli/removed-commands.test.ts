@@ -1,6 +1,6 @@
-import { describe, expect, it } from 'vitest';
 import { systemClock } from '@research-mirror/runtime/clock';
 import { Scrubber } from '@research-mirror/runtime/scrub';
+import { describe, expect, it } from 'vitest';
 import { REMOVED_COMMANDS, runCommandLine } from './run.ts';
 
 async function ended(...args: string[]): Promise<{ code: number; out: string; err: string }> {
@@ -21,7 +21,7 @@ describe.each(Object.entries(REMOVED_COMMANDS))('the removed command "%s"', (nam
   const words = name.split(' ');
   const said = { code: 2, out: '', err: `research-mirror: ${sentence}\n` };
 
-  it('says in one sentence what to use instead, whatever follows it', async () => {
+  it('says in one sentence what to use instead, whatever follows', async () => {
     expect(sentence).toMatch(/^[^\n]+[^.\n]\.$/);
     expect(sentence).not.toMatch(/\. [A-Z]/);
     for (const rest of [[], ['some', 'words'], ['--an-option', 'value', '-x'], ['--help']]) {

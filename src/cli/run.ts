@@ -1,15 +1,18 @@
 import { Command, CommanderError, Option } from 'commander';
 import { programVersion } from '../config/program.ts';
+import { chooseFrom, refuseOptions } from '../terminal/given.ts';
 import {
+  type Definition,
   EXIT,
   EXIT_MEANINGS,
   type ExitCode,
   exitCodeOf,
   failureText,
+  hasColour,
+  type Shell,
   UsageError,
-} from '../terminal/exit-code.ts';
-import { chooseFrom, refuseOptions } from '../terminal/given.ts';
-import { type Definition, hasColour, type Shell, widthOfTerminal } from '../terminal/shell.ts';
+  widthOfTerminal,
+} from '../terminal/shell.ts';
 import { KEEPING } from './keeping.ts';
 import { MIRRORING } from './mirroring.ts';
 
@@ -27,13 +30,13 @@ Examples:
   $ npx research-mirror start                                       # mirror a real account, and go on
   $ npx research-mirror sql "select * from freshness"               # look at the mirror`;
 
-/** Runs the command line and says how it ended. Never throws. @param args without node and script */
+/** Runs the command line. Never throws. @param args without node and script */
 export async function runCommandLine(args: readonly string[], shell: Shell): Promise<ExitCode> {
   let code: ExitCode = EXIT.DONE;
   try {
     refuseRemovedCommand(args);
     const program = commandLine(shell, async (action) => {
-      // Loaded only here: help needs no configuration.
+      // Loaded only here, since help needs no configuration.
       const { readEnvironment } = await import('./dot-env.ts');
       readEnvironment(shell);
       code = await action();
@@ -41,7 +44,7 @@ export async function runCommandLine(args: readonly string[], shell: Shell): Pro
     await program.parseAsync(withoutHelpForUnknown(args, program), { from: 'user' });
     return code;
   } catch (error) {
-    // Commander has already said what was wrong; help and version are "errors" with code 0.
+    // Commander has reported the problem. Help and version are errors with code 0.
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.DONE : EXIT.USAGE;
     const stack = /^(debug|trace)$/i.test(shell.env['LOG_LEVEL'] ?? '');
     shell.err.write(shell.scrubber.scrub(failureText(error, stack)));
@@ -49,10 +52,7 @@ export async function runCommandLine(args: readonly string[], shell: Shell): Pro
   }
 }
 
-/**
- * Commander helps with everything, and says that it went well: of a command that there is not, it is to say so. Then
- * its name alone is passed on.
- */
+/** Commander's help succeeds for unknown commands, too. Only the name without options makes commander report it. */
 function withoutHelpForUnknown(args: readonly string[], program: Command): readonly string[] {
   const words = args.filter((word) => !word.startsWith('-'));
   const name = words[0] === 'help' ? words[1] : words[0];
@@ -61,9 +61,25 @@ function withoutHelpForUnknown(args: readonly string[], program: Command): reado
   return isKnown ? args : [name];
 }
 
-/** All that can be typed. @param run does what was typed */
+/** All commands. @param run executes the chosen one */
 export function commandLine(shell: Shell, run: (action: () => Promise<ExitCode>) => Promise<void>): Command {
-  const program = makeProgram(shell);
+  const program = new Command('research-mirror')
+    .description('Mirrors an account of a Research & Enrichment Service into Postgres.')
+    .version(programVersion(), '-V, --version', 'print the version')
+    .helpOption('-h, --help', 'how to use it')
+    .helpCommand('help [command]', 'how to use a command')
+    .addHelpText('after', AFTER_HELP)
+    .showHelpAfterError('Add --help to see how it is used.')
+    .exitOverride()
+    .configureOutput({
+      writeOut: (text) => shell.out.write(text),
+      writeErr: (text) => shell.err.write(shell.scrubber.scrub(text)),
+      outputError: (text, write) => write(text.replace(/^error: /, 'research-mirror: ')),
+      getOutHelpWidth: () => widthOfTerminal(shell.out) ?? 100,
+      getErrHelpWidth: () => widthOfTerminal(shell.err) ?? 100,
+      getOutHasColors: () => hasColour(shell.out, shell.env),
+      getErrHasColors: () => hasColour(shell.err, shell.env),
+    });
   for (const [name, definition] of Object.entries({ ...MIRRORING, ...KEEPING })) {
     const { actions, load } = definition;
     const command = define(program, name, definition);
@@ -72,7 +88,7 @@ export function commandLine(shell: Shell, run: (action: () => Promise<ExitCode>)
         const action = chooseFrom(Object.keys(actions), String(args[0]), `${name} can't`);
         refuseOptions(`${name} ${action}`, command.opts(), actions[action] ?? []);
       }
-      // Commander gives what the definition says.
+      // Commander passes what the definition says.
       await run(async () => (await load())(shell, ...(args as never[])));
     });
   }
@@ -96,34 +112,14 @@ function define(program: Command, name: string, definition: Definition): Command
   for (const [flags, does] of Object.entries(definition.arguments ?? {})) command.argument(flags, does);
   for (const [flags, does] of Object.entries(definition.options ?? {})) {
     const option = new Option(flags, does);
-    // Commander would take `--no-webhook <choice>` for the negation of another option.
+    // Commander would treat `--no-webhook <choice>` as the negation of another option.
     option.negate = false;
     command.addOption(option);
   }
   return command;
 }
 
-function makeProgram(shell: Shell): Command {
-  return new Command('research-mirror')
-    .description('Mirrors an account of a Research & Enrichment Service into Postgres.')
-    .version(programVersion(), '-V, --version', 'print the version')
-    .helpOption('-h, --help', 'how to use it')
-    .helpCommand('help [command]', 'how to use a command')
-    .addHelpText('after', AFTER_HELP)
-    .showHelpAfterError('Add --help to see how it is used.')
-    .exitOverride()
-    .configureOutput({
-      writeOut: (text) => shell.out.write(text),
-      writeErr: (text) => shell.err.write(shell.scrubber.scrub(text)),
-      outputError: (text, write) => write(text.replace(/^error: /, 'research-mirror: ')),
-      getOutHelpWidth: () => widthOfTerminal(shell.out) ?? 100,
-      getErrHelpWidth: () => widthOfTerminal(shell.err) ?? 100,
-      getOutHasColors: () => hasColour(shell.out, shell.env),
-      getErrHasColors: () => hasColour(shell.err, shell.env),
-    });
-}
-
-/** Commands that there were once, as `name` or `name action`, and the sentence that says what to use instead. */
+/** Removed commands, as `name` or `name action`, with the sentence that says what to use instead. */
 export const REMOVED_COMMANDS: Readonly<Record<string, string>> = {
   export:
     'export was removed: "research-mirror sql --csv \'select * from TABLE\' > FILE" writes all of a table as CSV, and DuckDB ' +
@@ -147,11 +143,11 @@ export const REMOVED_COMMANDS: Readonly<Record<string, string>> = {
     'first what would not fit.',
 };
 
-/** @throws UsageError where `args`, without node and script, name a removed command, whatever follows it */
-export function refuseRemovedCommand(args: readonly string[]): void {
+/** @param args without node and script @throws UsageError if they name a removed command */
+function refuseRemovedCommand(args: readonly string[]): void {
   const words = args.filter((word) => !word.startsWith('-'));
   const [name, ...others] = words[0] === 'help' ? words.slice(1) : words;
-  // An action may stand behind the value of an option: `quarantine --limit 5 retry`.
+  // An action may follow the value of an option: `quarantine --limit 5 retry`.
   const names = name === undefined ? [] : [name, ...others.map((other) => `${name} ${other}`)];
   const removed = names.find((each) => Object.hasOwn(REMOVED_COMMANDS, each));
   if (removed !== undefined) throw new UsageError(REMOVED_COMMANDS[removed]);

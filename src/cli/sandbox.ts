@@ -1,15 +1,14 @@
-import { loadConfig } from '../config/load.ts';
+import { untilAborted } from '@research-mirror/runtime/service';
 import { startSandbox } from '@research-mirror/sandbox/start-sandbox';
 import { readSandboxOptions } from '@research-mirror/sandbox/switches/read-options';
-import { untilAborted } from '@research-mirror/runtime/service';
-import { EXIT, UsageError, type ExitCode } from '../terminal/exit-code.ts';
-import type { Shell } from '../terminal/shell.ts';
+import { loadConfig } from '../config/load.ts';
+import { EXIT, type Shell, UsageError } from '../terminal/shell.ts';
 
 export async function sandboxAction(
   shell: Shell,
   options: Readonly<Record<string, string | boolean | undefined>>,
-): Promise<ExitCode> {
-  // Nothing of it is needed, but a slip in a variable's name is told here, too.
+) {
+  // The configuration is not needed, but a misspelt variable is reported here, too.
   loadConfig(shell.env, 'database');
   const { json, ...switches } = options;
   const reading = readSandboxOptions(switches);

@@ -1,11 +1,10 @@
-import { runDaemon } from '../daemon/run-daemon.ts';
-import { loadConfig } from '../config/load.ts';
 import { isStopped } from '@research-mirror/runtime/service';
+import { loadConfig } from '../config/load.ts';
+import { runDaemon } from '../daemon/run-daemon.ts';
 import { workOptions } from '../terminal/open-mirror.ts';
-import { EXIT, type ExitCode } from '../terminal/exit-code.ts';
-import { terminalOf, type Shell } from '../terminal/shell.ts';
+import { EXIT, type Shell, terminalOf } from '../terminal/shell.ts';
 
-export async function startAction(shell: Shell): Promise<ExitCode> {
+export async function startAction(shell: Shell) {
   const config = loadConfig(shell.env, 'service');
   try {
     shell.signal.throwIfAborted();
@@ -14,7 +13,7 @@ export async function startAction(shell: Shell): Promise<ExitCode> {
       toTerminal: terminalOf(shell),
     });
   } catch (error) {
-    // Interrupted while it was still starting: that, too, is a clean stop.
+    // An interrupt during the start is a clean stop, too.
     if (!isStopped(error)) throw error;
   }
   return EXIT.DONE;

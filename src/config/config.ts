@@ -3,17 +3,17 @@ import type { SETTINGS, ValuesOf } from './settings.ts';
 
 type Values = ValuesOf<typeof SETTINGS>;
 
-/** All settings in the shape of their table (settings.ts), and what several of them make together. */
+/** All settings in the shape of their table (settings.ts), and values made of several settings. */
 export interface Config extends Omit<Values, 'database' | 'copyTo' | 'pgPort' | 'service'> {
   readonly database: DatabaseConfig;
   /** An empty database, for `copy`. */
   readonly copyTo: DatabaseConfig | undefined;
   /**
-   * `url`: `{base_url}` without trailing slash and `/v1`; `keys`: one at least, without repetitions. Undefined where
+   * `url`: `{base_url}` without trailing slash and `/v1`; `keys`: at least one, without repetitions. Undefined if
    * either is missing (never in a `ServiceConfig`).
    */
   readonly service: { readonly url: string; readonly keys: readonly Secret[] } | undefined;
-  /** Proxies for requests to the service. They may hold passwords. */
+  /** Proxies for requests to the service. They may contain passwords. */
   readonly proxy: Readonly<Record<'http' | 'https' | 'except', string | undefined>>;
 }
 
@@ -29,14 +29,14 @@ export type DatabaseConfig =
       readonly url: Secret;
       /** Unpooled, for migrations and LISTEN. */
       readonly directUrl: Secret | undefined;
-      /** libpq's `PG*`, which fill what the URLs leave out. A function, so that no print shows the passwords in it. */
+      /** libpq's `PG*`, which fill the URLs' gaps. A function, so that no print shows their passwords. */
       readonly variables: () => Readonly<Record<string, string>>;
     }
   | {
       readonly kind: 'embedded';
-      /** Folder that holds `pg18/` and its password file; absolute. */
+      /** Absolute path of the folder with `pg18/` and its password file. */
       readonly dataDir: string;
-      /** Undefined: the PostgreSQL that npm brings. */
+      /** Undefined: the PostgreSQL from npm. */
       readonly pgBin: string | undefined;
       /** Loopback port; 0 takes a free one. */
       readonly port: number;

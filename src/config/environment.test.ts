@@ -27,7 +27,7 @@ it('a file that has no end, is too large, or is not UTF-8 is refused', () => {
     expect(() => readTextFile(file(text))).toThrow('save it as UTF-8');
 });
 
-it('a file with a variable’s value is a regular file: whatever else would keep the program waiting is a problem', () => {
+it('a file with a variable’s value must be a regular file: others could keep the program waiting', () => {
   const pipe = join(folder.path, 'pipe');
   execFileSync('mkfifo', [pipe]);
   const problem = (path: string): string[] => new Variables({ MIRROR_API_KEY_FILE: path }).problems;
@@ -37,7 +37,7 @@ it('a file with a variable’s value is a regular file: whatever else would keep
   expect(problem(join(folder.path, 'none'))).toEqual([expect.stringContaining('ENOENT')]);
 });
 
-it('a name with our prefix and another mark than _ is a slip, too', () => {
+it('a name with our prefix and another separator than _ is a problem', () => {
   expect(new Variables({ 'MIRROR-API-KEY': 'k' }).problems).toEqual([
     'MIRROR-API-KEY: there is no such variable (did you mean MIRROR_API_KEY?)',
   ]);

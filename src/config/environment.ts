@@ -4,25 +4,25 @@ import { messageOf } from '@research-mirror/runtime/message';
 import { InvalidValue, splitList, suggestion } from './parse-values.ts';
 import { ALL_SETTINGS, type Read, STANDARD_VARIABLES, VARIABLES, type Variable } from './settings.ts';
 
-/** Names to values, as `process.env` has them. */
+/** Like `process.env`. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The value of `name` without surrounding white space; undefined where it is not set or empty. */
+/** The trimmed value of `name`; undefined if it is not set or empty. */
 export function textOf(env: Environment, name: string): string | undefined {
   const text = env[name]?.trim();
   return text === undefined || text === '' ? undefined : text;
 }
 
 /**
- * Our variables as `X` or `X_FILE` sets them, and all that is wrong with them. An empty value counts as not set: compose
- * files and shells leave such values behind. The path in `X_FILE` is relative to the working directory. The file's text
- * is trimmed: editors end files with a line break.
+ * Our variables as `X` or `X_FILE` sets them, and their problems. An empty value counts as not set: compose files and
+ * shells leave such values behind. The path in `X_FILE` is relative to the working directory, and the file's text is
+ * trimmed.
  */
 export class Variables {
   readonly problems: string[];
-  /** As they are set, to right values and wrong ones. */
+  /** Right values and wrong ones. */
   readonly texts = new Map<string, string>();
-  /** Names of those that have a problem: rules between settings leave them out. */
+  /** Names with a problem: rules between settings skip them. */
   readonly wrong = new Set<string>();
 
   constructor(env: Environment) {
@@ -39,7 +39,7 @@ export class Variables {
 
   #readFile(name: string, path: string): void {
     try {
-      // A pipe gives its text once, a terminal when somebody types.
+      // A pipe gives its text only once; a terminal waits for input.
       if (!statSync(path).isFile()) throw new Error('it is not a regular file');
       const content = readTextFile(path).trim();
       if (content === '') this.problem(name, `${path} is empty`, `${name}_FILE`);
@@ -49,7 +49,7 @@ export class Variables {
     }
   }
 
-  /** Whether it is set, though its file may have no text. */
+  /** Whether it is set, even to a file that can't be used. */
   isSet(name: string): boolean {
     return this.texts.has(name) || this.wrong.has(name);
   }
@@ -59,7 +59,7 @@ export class Variables {
     this.problems.push(`${spelling}: ${what}`);
   }
 
-  /** Notes a wrong value as a problem and goes on with `otherwise`: all problems are found. */
+  /** Adds a problem for a wrong value and gives `otherwise`, so that all problems are found. */
   readonly read: Read = (name, parse, otherwise) => {
     const text = this.texts.get(name);
     if (text === undefined || this.wrong.has(name)) return otherwise;
@@ -73,7 +73,7 @@ export class Variables {
   };
 }
 
-/** A name with our prefix that is not ours is a slip. Unreported, the default would be used without a word. */
+/** Problems of misspelled names: without them the default would be used silently. */
 function unknownNames(env: Environment): string[] {
   const known = VARIABLES.flatMap((name) => [name, `${name}_FILE`]);
   return Object.keys(env)
@@ -82,12 +82,12 @@ function unknownNames(env: Environment): string[] {
     .map((name) => `${name}: there is no such variable${suggestion(name.toUpperCase(), known)}`);
 }
 
-/** More than any setting has: `/dev/zero` has no end. */
+/** More than any setting needs: `/dev/zero` has no end. */
 const MOST_BYTES = 1024 * 1024;
 
 /**
- * The text of a small file that a person wrote, without a byte order mark.
- * @throws Error that says what is wrong with the text, and an ErrnoException where it can't be read
+ * Text of a small file that a person wrote, without a byte order mark.
+ * @throws Error that says what is wrong with the text; ErrnoException if the file can't be read
  */
 export function readTextFile(path: string): string {
   const buffer = Buffer.alloc(MOST_BYTES + 1);
@@ -102,14 +102,14 @@ export function readTextFile(path: string): string {
   }
   if (length > MOST_BYTES) throw new Error('it has more than 1 MiB');
   const bytes = buffer.subarray(0, length);
-  // UTF-16 of plain letters is UTF-8 otherwise, with NUL bytes.
+  // UTF-16 of ASCII is valid UTF-8 with NUL bytes.
   if (bytes.includes(0) || !isUtf8(bytes)) throw new Error('it is not UTF-8: save it as UTF-8');
   return new TextDecoder().decode(bytes);
 }
 
 /**
- * Everything in the environment that no output may contain, in each spelling in which it stands there: keys, tokens,
- * passwords in URLs. The configuration may be wrong: errors about it are scrubbed too.
+ * Texts that no output may contain: keys, tokens, passwords in URLs, in each spelling of the environment. The
+ * configuration may be wrong: errors about it are scrubbed, too.
  */
 export function secretsOf(env: Environment): readonly string[] {
   const variables = new Variables(env);
@@ -128,9 +128,9 @@ function secretsIn(text: string | undefined, secret: Variable['secret']): string
   return secret === 'list' ? splitList(text) : [text];
 }
 
-/** Finds passwords in `scheme://user:password@host?password=…`, as written and decoded. The URL may be malformed. */
+/** Passwords in `scheme://user:password@host?password=…`, as written and decoded. The URL may be malformed. */
 function passwordsInUrl(url: string): string[] {
-  // Greedy up to the last @: finds a password whole even if its @ is not encoded.
+  // Greedy up to the last @: the password may contain one.
   const inAuthority = [...url.matchAll(/^[a-z][a-z0-9+.-]*:\/\/[^:@/]*:(.*)@/gi)];
   const inQuery = [...url.matchAll(/[?&](?:ssl)?password=([^&#]*)/gi)];
   return [...inAuthority, ...inQuery].flatMap(([, password = '']) => [password, decoded(password)]);

@@ -22,7 +22,7 @@ const keysOf = (env: Record<string, string>): string[] =>
   loadConfig(env, 'service').service.keys.map((key) => key.reveal());
 
 describe('loadConfig', () => {
-  it('needs nothing for commands that only ask the database', () => {
+  it('needs no variable for commands that only use the database', () => {
     const config = loadConfig({}, 'database');
     expect(config).toMatchObject({
       database: { kind: 'embedded', dataDir: resolve('data'), port: 54_329 },
@@ -102,7 +102,7 @@ describe('loadConfig', () => {
     },
   );
 
-  it('takes an empty value for one that is not set', () => {
+  it('treats an empty value as not set', () => {
     expect(loadConfig({ MIRROR_SCHEMA: '', DATABASE_URL: ' ' }, 'database').schema).toBe('mirror');
   });
 
@@ -184,7 +184,7 @@ describe('loadConfig with files', () => {
     expect(keysOf({ MIRROR_API_URL, MIRROR_API_KEY_FILE: file('key') })).toEqual(['key-from-file']);
   });
 
-  it('refuses X beside X_FILE, a file that is missing and one that is empty: each once', () => {
+  it('refuses X beside X_FILE, a missing file and an empty file, once each', () => {
     const files = { MIRROR_SCHEMA_FILE: file('missing'), DATABASE_URL_FILE: file('empty') };
     expect(problems({ ...SERVICE, MIRROR_API_KEY_FILE: file('key'), ...files }, 'service')).toEqual([
       expect.stringContaining('DATABASE_URL_FILE: '),

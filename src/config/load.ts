@@ -5,23 +5,21 @@ import { Secret } from './secret.ts';
 import { SETTINGS, valuesOf } from './settings.ts';
 import { unkept } from './urls.ts';
 
-/** `service`: the command talks to the service, so its address and a key are required. */
-type Need = 'service' | 'database';
-
-/** What commands that talk to the service need. */
+/** For commands that talk to the service. */
 const REQUIRED = {
   MIRROR_API_URL: 'not set: the address of the service, such as https://api.example.com',
   MIRROR_API_KEY: "not set: a key from the account's page /api-keys (or MIRROR_API_KEY_FILE, a path)",
 };
 
 /**
- * The validated configuration: reads the table of settings, and checks the rules between them.
+ * Reads the table of settings, and checks the rules between them.
  * @param env environment with `.env` already added
+ * @param need `service`: the address of the service and a key are required
  * @throws InvalidConfig with every problem at once
  */
 export function loadConfig(env: Environment, need: 'service'): ServiceConfig;
-export function loadConfig(env: Environment, need: Need): Config;
-export function loadConfig(env: Environment, need: Need): Config {
+export function loadConfig(env: Environment, need: 'service' | 'database'): Config;
+export function loadConfig(env: Environment, need: 'service' | 'database'): Config {
   const variables = new Variables(env);
   for (const [name, problem] of Object.entries(need === 'service' ? REQUIRED : {})) {
     if (!variables.isSet(name)) variables.problem(name, problem);
@@ -29,8 +27,7 @@ export function loadConfig(env: Environment, need: Need): Config {
   const { database, copyTo, pgPort, service, ...values } = valuesOf(SETTINGS, variables.read);
   const platform = variables.isSet('MIRROR_WEBHOOK_PORT') ? undefined : platformPort(env);
   const { url, keys } = service;
-  const { dataDir, pgBin } = values;
-  const embedded = { kind: 'embedded', dataDir, pgBin, port: pgPort } as const;
+  const embedded = { kind: 'embedded', dataDir: values.dataDir, pgBin: values.pgBin, port: pgPort } as const;
   const config: Config = {
     ...values,
     database: externalDatabase(variables, env, 'DATABASE_URL', database) ?? embedded,
@@ -56,12 +53,11 @@ export function loadConfig(env: Environment, need: Need): Config {
     const problem = 'account.credits are counted (credits_daily, MIRROR_CREDITS_FLOOR) and can not be hashed';
     variables.problem('MIRROR_HASH_FIELDS', problem);
   }
-  const { notify } = config;
   if (variables.isSet('MIRROR_NOTIFY_URL') && !variables.isSet('MIRROR_NOTIFY_SECRET')) {
     const problem = `not set: what signs messages to MIRROR_NOTIFY_URL: ${MAKE_SECRET}`;
     variables.problem('MIRROR_NOTIFY_SECRET', problem);
   }
-  if (!notify.allowPrivate && /^http:/i.test(notify.url?.reveal() ?? '')) {
+  if (!config.notify.allowPrivate && /^http:/i.test(config.notify.url?.reveal() ?? '')) {
     const problem =
       'http:// shows its path to everybody on the way: use https://, or MIRROR_NOTIFY_ALLOW_PRIVATE=on for a private address';
     variables.problem('MIRROR_NOTIFY_URL', problem);
@@ -70,7 +66,7 @@ export function loadConfig(env: Environment, need: Need): Config {
   return config;
 }
 
-/** Undefined where the variable `name`, which has the URL, is not set. */
+/** @returns undefined if the variable `name`, which has the URL, is not set */
 function externalDatabase(
   variables: Variables,
   env: Environment,
@@ -84,17 +80,17 @@ function externalDatabase(
     const problem = unkept(variable, value);
     if (problem !== undefined) variables.problem(name, problem);
   }
-  // A wrong one is a problem, and the rules go on.
+  // A wrong URL already is a problem; the rules go on.
   return { kind: 'external', url: url ?? new Secret(''), directUrl, variables: () => others };
 }
 
-/** `PORT`, which hosting platforms set. Others may use that name for something else: what is not a port is ignored. */
+/** `PORT`, which hosting platforms set. The name has other uses, too: anything but a port is ignored. */
 function platformPort(env: Environment): number | undefined {
   const text = textOf(env, 'PORT') ?? '';
   return /^\d{1,5}$/.test(text) && Number(text) <= 65_535 ? Number(text) : undefined;
 }
 
-/** Refuses two listeners on one port: the second one would fail to start, perhaps when nobody watches. */
+/** Refuses two listeners on one port: the second one would fail to start, perhaps unnoticed. */
 function refuseSharedPorts(variables: Variables, { http, webhook, database }: Config, hosted: boolean): void {
   const listeners = [
     { name: 'MIRROR_HTTP_PORT', port: http.port },
@@ -104,7 +100,7 @@ function refuseSharedPorts(variables: Variables, { http, webhook, database }: Co
   for (const [index, { name, port }] of listeners.entries()) {
     const other = listeners.slice(0, index).find((earlier) => earlier.port === port);
     if (other === undefined) continue;
-    // The operator set neither the webhook port nor PORT: the problem is of the port that they can choose.
+    // The operator chose neither the webhook port nor PORT: name the port that they can choose.
     if (name === 'MIRROR_WEBHOOK_PORT' && hosted) {
       variables.problem(other.name, `${port} is what PORT gives to webhook deliveries: choose another one`);
     } else variables.problem(name, `${port} is the port of ${other.name} too: choose another one`);

@@ -16,7 +16,7 @@ describe('parseCronLine', () => {
     expect(validate(line)).toBe(true);
   });
 
-  it('takes never, and forgives spaces and capitals', () => {
+  it('accepts never, spaces and capitals', () => {
     expect(parseCronLine('never')).toBe('never');
     expect(parseCronLine(' @Daily ')).toBe('@daily');
     expect(parseCronLine('0   *  * * *')).toBe('0 * * * *');

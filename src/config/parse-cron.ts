@@ -1,12 +1,12 @@
 import { validateDetailed } from 'node-cron';
 import { InvalidValue, refuse } from './parse-values.ts';
 
-/** The cron line for walks that never start by themselves. */
-export const NEVER = 'never';
+/** Cron line of walks that never start by themselves. */
+export const CRON_NEVER = 'never';
 
 const NAMES = ['@yearly', '@annually', '@monthly', '@weekly', '@daily', '@midnight', '@hourly'];
 
-/** The five fields in order: node-cron's name, ours, legal values, how many there are. */
+/** The five fields in order: node-cron's name, ours, legal values and their number. */
 const FIELDS = [
   { id: 'minute', name: 'minute', legal: '0-59', size: 60 },
   { id: 'hour', name: 'hour', legal: '0-23', size: 24 },
@@ -16,15 +16,15 @@ const FIELDS = [
 ] as const;
 
 /**
- * Checks a cron line and gives it back with single spaces: five fields in node-cron's dialect, a name such as
- * `@daily`, or `never`. Refuses node-cron's optional field for seconds: the service is not polled so often.
- * @throws InvalidValue naming the field and what is legal in it
+ * Checks a cron line and returns it with single spaces: five fields in node-cron's dialect, a name such as `@daily`, or
+ * `never`. Refuses node-cron's optional field for seconds.
+ * @throws InvalidValue that names the field and its legal values
  */
 export function parseCronLine(text: string): string {
   const line = text.trim().replaceAll(/\s+/g, ' ');
   const lower = line.toLowerCase();
-  if (lower === NEVER || NAMES.includes(lower)) return lower;
-  if (line.startsWith('@')) refuse(line, `is no name for a schedule: ${NAMES.join(', ')} or ${NEVER}`);
+  if (lower === CRON_NEVER || NAMES.includes(lower)) return lower;
+  if (line.startsWith('@')) refuse(line, `is no name for a schedule: ${NAMES.join(', ')} or ${CRON_NEVER}`);
   const parts = line.split(' ');
   if (parts.length !== FIELDS.length) {
     const named = FIELDS.map(({ name }) => name).join(', ');
@@ -38,7 +38,7 @@ export function parseCronLine(text: string): string {
     if (error !== undefined) {
       return `${name} ${JSON.stringify(part)} is not legal: ${legal}, *, ranges, lists, steps`;
     }
-    // Legal for node-cron, which would fire once where the operator meant many times.
+    // Legal for node-cron, which would fire once an hour, say, while the operator meant many times.
     const step = [...part.matchAll(/\/(\d+)/g)].find(([, digits]) => Number(digits) >= size)?.[1];
     return step === undefined ? [] : `${name} has a step of ${step}: at most ${size - 1}`;
   });

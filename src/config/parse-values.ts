@@ -41,10 +41,10 @@ export function parseShare(text: string): number {
 
 const UNITS = { w: 604_800_000, d: 86_400_000, h: 3_600_000, m: 60_000, s: 1000, ms: 1 };
 
-/** A hundred years. A longer duration is a slip of the keyboard, and dates would overflow. */
+/** A hundred years. A longer duration is a typing error, and dates would overflow. */
 const LONGEST_MS = 36_525 * UNITS.d;
 
-/** Parses a duration such as `60s`, `1.5h` or `400d` into milliseconds. @param least the shortest one that is legal */
+/** Parses `60s`, `1.5h` or `400d` into milliseconds. @param least shortest legal duration */
 export function parseDuration(least: string): (text: string) => number {
   return (text) => {
     const ms = milliseconds(text);
@@ -59,13 +59,13 @@ function milliseconds(text: string): number {
   return Math.round(Number(match[1]) * UNITS[match[2] as keyof typeof UNITS]);
 }
 
-/** Keeps the text: credits are decimal, and no digit may be lost. */
+/** Keeps the text, so that decimal credits lose no digit. */
 export const parseAmount = matching(/^\d+(\.\d+)?$/, 'is no amount, such as 100 or 12.50');
 
-/** `forMs` undefined: superseded versions are kept for ever. */
+/** Whether superseded versions are kept, and for how long; `forMs` undefined: for ever. */
 export type History = { readonly kept: false } | { readonly kept: true; readonly forMs: number | undefined };
 
-/** Parses `on`, `off`, or how long superseded versions are kept: an hour at least. */
+/** Parses `on`, `off`, or a duration of at least an hour. */
 export function parseHistory(text: string): History {
   const choice = text.toLowerCase();
   if (choice === 'on') return { kept: true, forMs: undefined };
@@ -74,7 +74,7 @@ export function parseHistory(text: string): History {
   return { kept: true, forMs: parseDuration('1h')(text) };
 }
 
-/** Keeps the name short: `<schema>_sync` and names made of it must stay within Postgres's 63 bytes. */
+/** Bounds the length: `<schema>_sync` and names made of it must stay within Postgres's 63 bytes. */
 export function parseSchema(text: string): string {
   if (!/^[a-z_][a-z0-9_]{0,39}$/.test(text)) {
     refuse(text, 'is no schema name: a small letter or _, then up to 39 small letters, digits or _');
@@ -83,7 +83,7 @@ export function parseSchema(text: string): string {
   return text;
 }
 
-/** Gives the absolute path of a folder that has the programs of a PostgreSQL server. */
+/** @returns the absolute path of a folder with a PostgreSQL server's programs */
 export function parsePostgresFolder(text: string): string {
   const folder = resolve(text);
   const missing = ['postgres', 'initdb'].find((name) => !existsSync(join(folder, name)));
@@ -101,7 +101,7 @@ export function parseHost(text: string): string {
 /** A field name of HTTP, RFC 9110 section 5.1. */
 export const parseHeaderName = matching(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, 'is no name of an HTTP header');
 
-/** Gives the catalogue's order, without repetitions. A collection can't be read without its parent. */
+/** @returns names in the catalogue's order, without repetitions, each with its parent */
 export function parseCollections(text: string): readonly CollectionName[] {
   if (text === 'all') return COLLECTION_NAMES;
   const names = splitList(text).map(parseCollection);
@@ -115,10 +115,7 @@ export function parseCollections(text: string): readonly CollectionName[] {
   return COLLECTION_NAMES.filter((name) => names.includes(name));
 }
 
-/**
- * Parses `collection.field,…` and, without `keysToo`, `collection.**.field`.
- * @param keysToo whether key fields may be named: no row is stored without its key, no event finds one
- */
+/** Parses `collection.field,…` and `collection.**.field,…`. @param keysToo whether key fields are legal */
 export function parseFields(keysToo: boolean) {
   return (text: string): Readonly<Record<CollectionName, readonly string[]>> => {
     const fields = forEachCollection<string[]>(() => []);
@@ -150,29 +147,25 @@ function parseCollection(name: string): CollectionName {
   );
 }
 
-/** Splits at commas and line breaks; empty parts don't count. */
+/** Splits at commas and line breaks, without empty parts. */
 export function splitList(text: string): string[] {
-  return text
-    .split(/[,\r\n]/)
-    .map((part) => part.trim())
-    .filter((part) => part !== '');
+  const parts = text.split(/[,\r\n]/).map((part) => part.trim());
+  return parts.filter((part) => part !== '');
 }
 
-/** Parses one key, or several separated by commas or line breaks. Messages quote no key. */
+/** Parses one or several keys. Messages quote no key. */
 export function parseKeys(text: string): readonly Secret[] {
   const keys = [...new Set(splitList(text))];
   if (keys.length === 0) throw new InvalidValue('holds no key');
   return keys.map((key, index) => {
     const which = keys.length === 1 ? 'the key' : `key ${index + 1} of ${keys.length}`;
-    if (/^bearer\s/i.test(key)) {
+    if (/^bearer\s/i.test(key))
       throw new InvalidValue(`${which} begins with the word Bearer: only the key itself`);
-    }
     if (/^(["']).*\1$/.test(key)) throw new InvalidValue(`${which} stands in quotes: leave them out`);
     return headerSecret(key, `${which} `);
   });
 }
 
-/** Parses the token that the status page, the API and the metrics ask for. A shorter one can be guessed. */
 export function parseToken(text: string): Secret {
   if (text.length < 16) throw new InvalidValue('is too short: at least 16 characters');
   return headerSecret(text, '');
@@ -187,13 +180,12 @@ export function parseSigningSecret(text: string): Secret {
   throw new InvalidValue(`is not whsec_ and 24 to 64 bytes in base64: ${MAKE_SECRET}`);
 }
 
-/** Parses the key of MIRROR_HASH_FIELDS: with a shorter one, values could be found by trying. */
+/** With a shorter key, hashed values could be found by trying. */
 export function parseHashKey(text: string): Secret {
   if (text.length >= 32) return new Secret(text);
   throw new InvalidValue('is too short: at least 32 characters, such as of openssl rand -hex 32');
 }
 
-/** How to make one. */
 export const MAKE_SECRET = 'echo whsec_$(openssl rand -base64 32)';
 
 function headerSecret(text: string, which: string): Secret {
@@ -201,31 +193,29 @@ function headerSecret(text: string, which: string): Secret {
   throw new InvalidValue(`${which}has blanks or other characters that an HTTP header can't carry`);
 }
 
-/** Says why a value is not legal. The variable's name and a colon come before it. Never quotes a secret. */
+/** Says why a value is not legal, to follow the variable's name and a colon. Never quotes a secret. */
 export class InvalidValue extends Error {
   override readonly name = 'InvalidValue';
 }
 
-/** @throws InvalidValue that quotes the text, which is no secret */
+/** @throws InvalidValue that quotes the text, which must be no secret */
 export function refuse(text: string, why: string): never {
   throw new InvalidValue(`${JSON.stringify(text)} ${why}`);
 }
 
-/** The environment can't be used. Lists every problem; each begins with a variable's name. */
+/** The environment can't be used. Each problem begins with a variable's name. */
 export class InvalidConfig extends ClassifiedError {
   readonly remedy = 'stop';
   readonly problems: readonly string[];
 
   constructor(problems: readonly string[]) {
-    super(
-      `the configuration has ${problems.length === 1 ? 'a problem' : `${problems.length} problems`}:\n` +
-        problems.map((problem) => `  ${problem}`).join('\n'),
-    );
+    const many = problems.length === 1 ? 'a problem' : `${problems.length} problems`;
+    super([`the configuration has ${many}:`, ...problems.map((problem) => `  ${problem}`)].join('\n'));
     this.problems = problems;
   }
 }
 
-/** ` (did you mean X?)` for the one of the words nearest to `name`, or '' where none is near. */
+/** ` (did you mean X?)` with the nearest word, or '' if none is near. */
 export function suggestion(name: string, words: readonly string[]): string {
   const [near] = words
     .map((word) => ({ word, distance: leven(name, word) }))
@@ -235,12 +225,12 @@ export function suggestion(name: string, words: readonly string[]): string {
 }
 
 /**
- * How a delivery may be signed: the specification leaves it open (section 6; `auto`: whatever is seen). Always
- * HMAC-SHA-256, with the registration's secret as text or hex-decoded:
+ * How deliveries may be signed (specification 6 leaves it open; `auto`: detected). Always HMAC-SHA-256 with the
+ * registration's secret, as text or hex-decoded:
  * - `hex`, `sha256-hex`, `base64`: the raw body; the header is `<hex>`, `sha256=<hex>` or `<base64>`
  * - `timestamped`: `<t>.<body>`; the header is `t=<seconds>,v1=<hex>`, with several `v1` while a secret is rotated
  * - `standard-webhooks`: `<webhook-id>.<webhook-timestamp>.<body>`; `webhook-signature: v1,<base64>`
- * - `canonical-json`: the body's JSON with sorted fields, compact, non-ASCII escaped; the header as for the raw body
+ * - `canonical-json`: the body's JSON, compact, fields sorted, non-ASCII escaped; the header as for the raw body
  */
 export const SIGNATURE_SCHEMES = [
   'auto',
@@ -252,7 +242,7 @@ export const SIGNATURE_SCHEMES = [
   'canonical-json',
 ] as const;
 
-/** What MIRROR_WEBHOOK_SCHEME says. */
+/** Value of MIRROR_WEBHOOK_SCHEME. */
 export type SchemeChoice = (typeof SIGNATURE_SCHEMES)[number];
 
 export type Scheme = Exclude<SchemeChoice, 'auto'>;

@@ -3,7 +3,7 @@ import { inspect } from 'node:util';
 
 const HIDDEN = '***';
 
-/** A value that must never be printed. Only `reveal` gives it, so its users are easy to find. */
+/** A value that must never be printed. Its users are easy to find: only `reveal` gives it. */
 export class Secret {
   readonly #value: string;
 
@@ -11,7 +11,7 @@ export class Secret {
     this.#value = value;
   }
 
-  /** The value itself: for the request or connection that needs it, never for a message. */
+  /** For the request or connection that needs it, never for a message. */
   reveal(): string {
     return this.#value;
   }
@@ -29,7 +29,7 @@ export class Secret {
   }
 }
 
-/** By which a key is known in the database, in logs and on pages: SHA-256, hexadecimal. */
+/** Identifies a key in the database, in logs and on pages: SHA-256, hexadecimal. */
 export function hashOfKey(key: Secret): string {
   return createHash('sha256').update(key.reveal()).digest('hex');
 }

@@ -18,7 +18,7 @@ it.each<[Record<string, string>, string[]]>([
   expect([...secretsOf(env)]).toEqual(secrets);
 });
 
-it('a secret shows itself in no print of the configuration', () => {
+it('no print of the configuration shows a secret', () => {
   const config = loadConfig(
     {
       MIRROR_API_URL: 'https://api.example.com',

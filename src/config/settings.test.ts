@@ -23,7 +23,7 @@ describe('the settings', () => {
     expect(outcome({ [name]: '\u0001' })).not.toBe(outcome({}));
   });
 
-  it('are told by docs/settings.md as they are; if not: npm run -s settings-table -- --write', () => {
+  it('equal docs/settings.md; if not: npm run -s settings-table -- --write', () => {
     const text = readFileSync(join(ROOT, 'docs/settings.md'), 'utf8');
     expect(withSettings(text)).toBe(text);
   });

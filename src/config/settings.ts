@@ -1,39 +1,37 @@
 import { resolve } from 'node:path';
 import { COLLECTION_NAMES, type CollectionName } from '../model/collections.ts';
-import { SIGNATURE_SCHEMES } from './parse-values.ts';
 import { parseCronLine } from './parse-cron.ts';
 import { parseDatabaseUrl, parseNotifyUrl, parsePublicUrl, parseServiceUrl } from './urls.ts';
 import * as values from './parse-values.ts';
-import { parseChoice } from './parse-values.ts';
+import { parseChoice, SIGNATURE_SCHEMES } from './parse-values.ts';
 
-/** What documents and the scrubbing of output have to know about an environment variable. */
+/** An environment variable, for the documents and for the scrubbing of output. */
 export interface Variable {
-  /** What docs/settings.md says of it: a line of Markdown. Absent: it is not listed there. */
+  /** Its line in docs/settings.md, Markdown. Absent: it is not listed there. */
   readonly means?: string;
-  /** Its default as docs/settings.md shows it, in Markdown. */
+  /** Its default as docs/settings.md shows it, Markdown. */
   readonly shown?: string;
-  /** What no output may contain: its whole text, each part of a list, or the password in a URL. Absent: nothing. */
+  /** What no output may contain: the whole text, each part of a list, or the password in a URL. */
   readonly secret?: 'text' | 'list' | 'url';
 }
 
 type Parse<T> = (text: string) => T;
-
-/** Parses a variable's text; gives `otherwise` where there is none, or a wrong one. */
+/** Parses a variable's text; gives `otherwise` for a missing or wrong one. */
 export type Read = <T>(name: string, parse: Parse<T>, otherwise: T) => T;
 
 interface Setting<T = unknown> extends Variable {
-  /** Its own name first; then those that replace it for one collection. */
+  /** Its own name, then those that replace it for one collection. */
   readonly names: readonly [string, ...string[]];
   readonly valueBy: (read: Read) => T;
 }
 
-/** @param text the default, read like what an operator writes */
+/** @param text the default, parsed like an operator's text */
 function setting<T>(name: string, text: string, parse: Parse<T>, about: Variable): Setting<T> {
   const shown = text === '' ? '–' : `\`${text}\``;
   return { shown, ...about, names: [name], valueBy: (read) => read(name, parse, parse(text)) };
 }
 
-/** Undefined where it is not set. @param shown what docs/settings.md says is done then */
+/** Undefined if it is not set. @param shown what docs/settings.md says about that case */
 function optional<T>(name: string, shown: string, parse: Parse<T>, about: Variable): Setting<T | undefined> {
   const valueBy = (read: Read): T | undefined => read<T | undefined>(name, parse, undefined);
   return { shown, ...about, names: [name], valueBy };
@@ -57,8 +55,8 @@ function perCollection<T>(
 }
 
 /**
- * Every setting, in the shape in which `Config` has its value: name, default, parser, and what docs/settings.md says of
- * it (`npm run -s settings-table -- --write`). Durations are milliseconds.
+ * Every setting, in the shape of `Config`: name, default, parser, and its line in docs/settings.md
+ * (`npm run -s settings-table -- --write`). Durations are milliseconds.
  */
 export const SETTINGS = {
   database: {
@@ -237,20 +235,19 @@ function isSetting(entry: Table[string]): entry is Setting {
   return 'valueBy' in entry;
 }
 
-/** The rows of the table. */
 export const ALL_SETTINGS: readonly Setting[] = Object.values<Table[string]>(SETTINGS).flatMap((entry) =>
   isSetting(entry) ? [entry] : Object.values(entry),
 );
 
-/** Every variable of our own. */
+/** Names of all our variables. */
 export const VARIABLES: readonly string[] = ALL_SETTINGS.flatMap(({ names }) => names);
 
-/** Variables that others have defined. Nothing is refused in them, and none has a `_FILE`. */
+/** Variables defined by others. Their values are never refused, and none has a `_FILE`. */
 export const STANDARD_VARIABLES: Readonly<Record<string, Variable>> = {
   HTTPS_PROXY: { means: 'proxy for requests to the service, also in lower case', secret: 'url' },
   HTTP_PROXY: { means: 'the same, where the service is at `http://`', secret: 'url' },
   NO_PROXY: { means: 'hosts to reach without a proxy, also in lower case' },
-  // No request uses it. A password in it is hidden all the same.
+  // Not used, but a password in it is hidden.
   ALL_PROXY: { secret: 'url' },
   NODE_EXTRA_CA_CERTS: { means: 'file of certificate authorities to trust, besides those that Node knows' },
   PGPASSWORD: {

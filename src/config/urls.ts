@@ -1,10 +1,7 @@
 import { InvalidValue, suggestion } from './parse-values.ts';
 import { Secret } from './secret.ts';
 
-/**
- * Parses the service's address: `{base_url}` without trailing slash and `/v1`. Every request carries the API key, so
- * `http://` is for loopback only.
- */
+/** @returns `{base_url}` without trailing slash and `/v1`; `http://` only for loopback, as requests have the API key */
 export function parseServiceUrl(text: string): string {
   const url = parseWebUrl(text);
   const isLoopback = /^(localhost|127(\.\d{1,3}){3}|\[?::1\]?)$/.test(url.hostname);
@@ -16,12 +13,11 @@ export function parseServiceUrl(text: string): string {
   return withoutTrailingSlash(url).replace(/\/v1$/, '').replace(/\/+$/, '');
 }
 
-/** Parses the URL that the service delivers events to: without trailing slash. */
 export function parsePublicUrl(text: string): string {
   return withoutTrailingSlash(parseWebUrl(text));
 }
 
-/** Checks where messages of problems go. No message quotes it: path and query of a chat's webhook are its password. */
+/** No message quotes the URL: path and query of a chat's webhook are its password. */
 export function parseNotifyUrl(text: string): Secret {
   const url = URL.parse(text);
   if (url === null || !/^https?:\/\//i.test(text))
@@ -30,12 +26,12 @@ export function parseNotifyUrl(text: string): Secret {
   return new Secret(text);
 }
 
-/** Checks a Postgres URL; no message quotes it, since it may hold a password. */
+/** No message quotes the URL, which may contain a password. */
 export function parseDatabaseUrl(text: string): Secret {
   if (!/^postgres(ql)?:\/\//.test(text)) {
     throw new InvalidValue('is no connection URL of Postgres: postgres://user:password@host:5432/database');
   }
-  // libpq allows an empty host (a socket, or PGHOST) even after a user. URL does not.
+  // libpq allows an empty host after a user (a socket, or PGHOST); URL does not.
   const url = URL.parse(text.replace(/^(postgres(?:ql)?:\/\/[^/?#@]*@)(?=[/?]|$)/, '$1localhost'));
   if (url === null) {
     throw new InvalidValue(
@@ -49,7 +45,7 @@ export function parseDatabaseUrl(text: string): Secret {
   return new Secret(text);
 }
 
-/** If `sslmod=require` were ignored, the connection would be unprotected. */
+/** An ignored `sslmod=require` would leave the connection unprotected. */
 function unknownSsl(name: string, value: string): string | undefined {
   const known: readonly string[] = TLS_PARAMETERS;
   if (name === 'sslmode' && !SSL_MODES.includes(value)) {
@@ -63,10 +59,10 @@ const VERIFY = 'leave it out, and use sslmode=verify-full, which shuts out a ser
 const DIRECTLY = 'leave it out, and give the values themselves';
 
 /**
- * Parameters of libpq with a meaning that the driver can’t keep: the remedy, and values that ask for nothing that is not
- * done anyway. By name in a URL (libpq's manual, "Parameter Key Words"). What is not here is obeyed (src/postgres/dsn.ts), or
- * says nothing about who can read along, whom we talk to and as whom: keepalives, encodings, libraries, and
- * target_session_attrs, since the daemon looks itself whether it can write.
+ * Parameters of libpq that the driver can’t obey, by name in a URL (libpq's manual, "Parameter Key Words"): the remedy,
+ * and values that are harmless. All others are obeyed (src/postgres/dsn.ts) or don't decide who can read along, whom we
+ * talk to and as whom: keepalives, encodings, libraries, and target_session_attrs, as the daemon checks itself whether
+ * it can write.
  */
 const UNKEPT: Readonly<Record<string, readonly [remedy: string, harmless?: RegExp]>> = {
   channel_binding: [VERIFY, /^(prefer|disable)$/],
@@ -86,12 +82,11 @@ const UNKEPT: Readonly<Record<string, readonly [remedy: string, harmless?: RegEx
 };
 
 /**
- * What is wrong with a parameter of a URL or a variable of libpq: it is obeyed or refused, never dropped.
+ * Problem of a URL's parameter or a variable of libpq: it is obeyed or refused, never ignored.
  * @param name `channel_binding` or `PGCHANNELBINDING`
- * @returns undefined where it can be obeyed, or asks for nothing
  */
 export function unkept(name: string, value: string): string | undefined {
-  // PGPASSFILE is read, and PGSERVICEFILE asks for nothing without PGSERVICE.
+  // PGPASSFILE is read, and PGSERVICEFILE means nothing without PGSERVICE.
   if (value === '' || /^PG(PASS|SERVICE)FILE$/.test(name)) return undefined;
   const found = Object.entries(UNKEPT).find(([key]) => [key, variableOf(key)].includes(name));
   if (found === undefined) return undefined;
@@ -113,7 +108,7 @@ function withoutTrailingSlash(url: URL): string {
   return `${url.origin}${url.pathname}`.replace(/\/+$/, '');
 }
 
-/** Those of libpq's TLS parameters that have an effect here, as they stand in a URL. */
+/** libpq's TLS parameters that are obeyed, by name in a URL. */
 export const TLS_PARAMETERS = [
   'sslmode',
   'sslrootcert',
@@ -126,10 +121,9 @@ export const TLS_PARAMETERS = [
   'ssl_max_protocol_version',
 ] as const;
 
-/** Where given. */
 export type TlsParameters = Readonly<Partial<Record<(typeof TLS_PARAMETERS)[number], string | undefined>>>;
 
-/** Values of sslmode. The last one is the driver's, which libpq does not know. */
+/** Values of sslmode. libpq does not know the last one, which is the driver's. */
 export const SSL_MODES = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full', 'no-verify'];
 
 /** libpq's variable for a parameter: `PGSSLMINPROTOCOLVERSION`. */

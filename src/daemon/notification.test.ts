@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { AT, before, sampleProblem } from '../../test/support/processes/status-report.ts';
-import { briefProblem, notificationBody } from './notifier.ts';
+import { notificationBody } from './notifier.ts';
+import { briefProblem } from './problem-store.ts';
 
 const MIRROR = { schema: 'mirror', service: 'https://service.example/v1', version: '1.2.3' };
 const beganAt = new Date(AT);
@@ -15,7 +16,7 @@ const bodyOf = (...[problem, endedAt = null]: [ReturnType<typeof sampleProblem>,
     ),
   ) as Record<'type' | 'timestamp' | 'text' | 'content', string>;
 
-it('says in one line for a chat what began, and what is over', () => {
+it('a message says in one line what began, and what is over', () => {
   const problem = sampleProblem({
     since: before(60),
     affects: ['1/lists', '2/lists', '3/lists', '4/lists', '5/lists'],
@@ -30,7 +31,7 @@ it('says in one line for a chat what began, and what is over', () => {
   expect(ended.text).toBe('Over, mirror "mirror" of service.example: polls are late; it lasted 2 h');
 });
 
-it('is of bounded size, one line, and mentions nobody, whatever the service says', () => {
+it('a message is one line of bounded size without mentions, whatever the service says', () => {
   fc.assert(
     fc.property(
       fc.string({ unit: 'binary', maxLength: 3_000 }),
@@ -51,7 +52,7 @@ it('is of bounded size, one line, and mentions nobody, whatever the service says
   );
 });
 
-it('scrubs keys out of the words', () => {
+it('a problem is stored without keys', () => {
   const scrubbed = briefProblem(sampleProblem({ what: 'key sk_1' }), (text) =>
     text.replaceAll('sk_1', '***'),
   );

@@ -1,45 +1,84 @@
+import { createHmac, randomUUID } from 'node:crypto';
 import type { Clock } from '@research-mirror/runtime/clock';
 import { formatSpan } from '@research-mirror/runtime/figures';
 import type { Logger } from '@research-mirror/runtime/logger';
 import { messageOf } from '@research-mirror/runtime/message';
 import { type Service, service } from '@research-mirror/runtime/service';
-import { createHmac, randomUUID } from 'node:crypto';
 import type { Secret } from '../config/secret.ts';
 import { failureMessage } from '../postgres/sql-state.ts';
-import { affectedBy, type Problem, problemLine, PROBLEMS, withoutPlace } from '../status/problem.ts';
+import { type Problem, type ProblemCause, problemLine, PROBLEMS, withoutPlace } from '../status/problem.ts';
 import type { StatusReport } from '../status/status-report.ts';
 import type { NotifyReceiver } from './notify-receiver.ts';
-import { type DueMessage, type ProblemStore, STEADY_MS } from './problem-store.ts';
+import { briefProblem, type DueMessage, type ProblemStore, STEADY_MS } from './problem-store.ts';
 
-/** How often (ms) it looks, and sends what is due. */
+/** Time between two looks for problems to log, ms. */
+const LOG_LOOK_MS = 30_000;
+
+/** Problems that the gate, the account or the heartbeat log at once, at their begin and end. */
+const LOGGED_AT_ONCE: ReadonlySet<ProblemCause> = new Set([
+  'database_unready',
+  'service_down',
+  'key_refused',
+  'account_moved',
+  'account_stopped',
+]);
+
+/** Logs each problem of the status report once when it begins, and once when it is over. */
+export function problemLog(
+  report: () => Promise<Pick<StatusReport, 'problems' | 'at'>>,
+  clock: Clock,
+  log: Pick<Logger, 'warn' | 'info' | 'debug'>,
+): Service {
+  return service('problems', async ({ signal, ready }) => {
+    ready();
+    let known: ReadonlyMap<string, Problem> = new Map();
+    for (;;) {
+      await clock.sleep(LOG_LOOK_MS, signal);
+      try {
+        const { problems, at } = await report();
+        const logged = problems.filter(({ cause }) => !LOGGED_AT_ONCE.has(cause));
+        const found = new Map(logged.map((each) => [`${each.cause} ${withoutPlace(each.what)}`, each]));
+        for (const [name, problem] of found) {
+          if (!known.has(name)) log.warn(`problem: ${problemLine(problem, Date.parse(at))}`);
+        }
+        for (const [name, { what }] of known) if (!found.has(name)) log.info(`over: ${what}`);
+        known = found;
+      } catch (error) {
+        if (signal.aborted) throw error;
+        log.debug(`problems are not known now: ${messageOf(error)}`);
+      }
+    }
+  });
+}
+
+/** Time between two looks for problems and messages to send, ms. */
 const LOOK_MS = 20_000;
-/** Least time (ms) between two messages that the database is away. */
+/** Least time between two messages that the database is away, ms. */
 const APART_MS = 600_000;
 
-type UntakenMessage = Omit<DueMessage<BriefProblem>, 'takenAt'>;
+type UntakenMessage = Omit<DueMessage, 'takenAt'>;
 
-export interface NotifierOptions {
-  /** @throws where the database can't be reached; undefined: the daemon is starting, and nothing has failed */
+/**
+ * Sends one message when a problem begins and one when it ends. Problems are rows, and one of all daemons sends each
+ * message. Only that the database is away is told by each daemon, from its memory.
+ * @returns a function that looks once and sends what is due
+ */
+export function problemTeller(options: {
+  /** Undefined while the daemon is starting and nothing has failed. @throws if the database can't be reached */
   readonly report: () => Promise<Pick<StatusReport, 'problems' | 'at'> | undefined>;
-  /** Undefined: the database was not reached yet. */
-  readonly store: () => ProblemStore<BriefProblem> | undefined;
+  /** Undefined until the database is reached. */
+  readonly store: () => ProblemStore | undefined;
   readonly receiver: NotifyReceiver;
-  /** As Standard Webhooks writes it: `whsec_` and base64. */
+  /** As in Standard Webhooks: `whsec_` and base64. */
   readonly secret: Secret;
-  readonly mirror: MirrorName;
+  /** Tells several mirrors' messages apart; `service`: its address. */
+  readonly mirror: Readonly<Record<'schema' | 'service' | 'version', string>>;
   readonly scrub: (text: string) => string;
   readonly clock: Clock;
   readonly log: Pick<Logger, 'warn' | 'info' | 'debug'>;
-}
-
-/**
- * Tells people of problems: one message when one begins, one when it ends. Problems are rows, which one of all daemons
- * sends; only that the database is away each daemon tells by itself, from memory.
- * @returns what looks once, and sends what is due
- */
-export function problemTeller(options: NotifierOptions): (signal: AbortSignal) => Promise<void> {
+}): (signal: AbortSignal) => Promise<void> {
   const { report, store, receiver, secret, mirror, scrub, clock, log } = options;
-  /** Since when all looks showed what they could: only then is something over that they do not find. */
+  /** Start of the looks that could find every problem: only they show that one is over. */
   let clearSince: number | undefined;
   let failing = false;
   let away:
@@ -52,9 +91,8 @@ export function problemTeller(options: NotifierOptions): (signal: AbortSignal) =
     const id = `${message.id}-${message.endedAt === null ? 'began' : 'ended'}`;
     const at = new Date(clock.now());
     const body = notificationBody(message, mirror, at.getTime());
-    const headers = signedHeaders(id, at, body, secret.reveal());
     try {
-      await receiver.post(body, headers, signal);
+      await receiver.post(body, signedHeaders(id, at, body, secret.reveal()), signal);
       if (failing) log.info(`messages reach ${receiver.host} again`);
       failing = false;
       return true;
@@ -73,7 +111,7 @@ export function problemTeller(options: NotifierOptions): (signal: AbortSignal) =
     const seen = await report();
     if (seen === undefined) return undefined;
     const unready = seen.problems.find(({ cause }) => cause === 'database_unready');
-    // What fails with the service is no further problem.
+    // The service explains whatever else fails with it.
     const down = seen.problems.find(({ cause }) => cause === 'service_down');
     const isClear = unready === undefined && down === undefined;
     clearSince = isClear ? (clearSince ?? clock.monotonic()) : undefined;
@@ -84,11 +122,8 @@ export function problemTeller(options: NotifierOptions): (signal: AbortSignal) =
       name,
       problem: briefProblem(each, scrub),
     }));
-    await store()?.look(
-      new Date(seen.at),
-      found,
-      clearSince !== undefined && clock.monotonic() - clearSince >= STEADY_MS,
-    );
+    const mayEnd = clearSince !== undefined && clock.monotonic() - clearSince >= STEADY_MS;
+    await store()?.look(new Date(seen.at), found, mayEnd);
     return undefined;
   };
 
@@ -96,7 +131,7 @@ export function problemTeller(options: NotifierOptions): (signal: AbortSignal) =
     const rows = store();
     if (rows === undefined) return;
     for (let due = await rows.take(); due !== undefined; due = await rows.take()) {
-      // A receiver that is away keeps no look waiting.
+      // The next look must not wait for a receiver that is away.
       if (!(await post(due, signal))) return;
       await rows.delivered(due);
     }
@@ -115,7 +150,7 @@ export function problemTeller(options: NotifierOptions): (signal: AbortSignal) =
       away.told = await post(away.message, signal);
       if (away.told) awayToldAt = now;
     } else if (away !== undefined) {
-      // Also where its begin was not delivered: it may have been, and only the answer was lost.
+      // Even if the first message failed: it may have arrived, and only its answer was lost.
       const { message, tried } = away;
       if (!tried || (await post({ ...message, endedAt: new Date(clock.now()) }, signal))) away = undefined;
     }
@@ -136,7 +171,7 @@ export function problemTeller(options: NotifierOptions): (signal: AbortSignal) =
   };
 }
 
-export function notifier(options: NotifierOptions): Service {
+export function notifier(options: Parameters<typeof problemTeller>[0]): Service {
   const tell = problemTeller(options);
   return service('notifier', async ({ signal, ready }) => {
     ready();
@@ -158,63 +193,25 @@ function unreadyDatabase(why: string, since: Date): Problem {
 }
 
 /**
- * What is the same problem in two looks: as `status` groups them, without words that have a digit, which may be other
- * ones each time (IDs of requests). The service is down once, whatever it says of that.
+ * Equal for the same problem in two looks: what `status` groups by, without words that contain a digit, such as IDs of
+ * requests. `service_down` is one problem, whatever its words.
  */
 function nameOf({ cause, what }: Problem): string {
   if (cause === 'service_down') return cause;
   return `${cause} ${withoutPlace(what.replaceAll(/\S*\d\S*/g, ''))}`.slice(0, 300);
 }
 
-/** Characters of a problem's own words, of a message's text, and places that are named. */
-const MOST_WORDS = 1_000;
+/** Longest text of a message, in characters. */
 const MOST_TEXT = 2_000;
-const MOST_PLACES = 50;
-
-/** A problem as it is stored and sent: of bounded size. */
-export interface BriefProblem extends Problem {
-  /** What it affects, in words: also those places that are not named. */
-  readonly affected: string;
-}
-
-export function briefProblem(problem: Problem, scrub: (text: string) => string): BriefProblem {
-  const clean = (text: string): string =>
-    scrub(text)
-      .replaceAll(/[\p{Cc}\s]+/gu, ' ')
-      .slice(0, MOST_WORDS)
-      .toWellFormed();
-  return {
-    ...problem,
-    what: clean(problem.what),
-    remedy: problem.remedy && clean(problem.remedy),
-    affects: problem.affects.slice(0, MOST_PLACES).map(clean),
-    affected: affectedBy(problem),
-  };
-}
-
-/** What a mirror is called where several of them tell of their problems. */
-interface MirrorName {
-  readonly schema: string;
-  /** Address of the service. */
-  readonly service: string;
-  readonly version: string;
-}
-
-/** A message of a problem: its begin, or its end where `endedAt` is given. */
-interface Notification {
-  readonly problem: BriefProblem;
-  readonly beganAt: Date;
-  readonly endedAt: Date | null;
-}
 
 /**
- * The body: `text` for incoming webhooks of Slack, Mattermost and Google Chat, `content` for Discord's, which ignore the
- * rest; `data` for programs.
- * @param now when it is sent: what is said of time is as of then
+ * The body: `text` for incoming webhooks of Slack, Mattermost and Google Chat, `content` for Discord's, which ignore
+ * the rest; `data` for programs.
+ * @param now time of sending, milliseconds: ages in the text are as of then
  */
 export function notificationBody(
-  { problem, beganAt, endedAt }: Notification,
-  mirror: MirrorName,
+  { problem, beganAt, endedAt }: Pick<DueMessage, 'problem' | 'beganAt' | 'endedAt'>,
+  mirror: Parameters<typeof problemTeller>[0]['mirror'],
   now: number,
 ): string {
   const { schema, service } = mirror;
@@ -237,18 +234,16 @@ export function notificationBody(
   });
 }
 
-/** What chats would take for a mention, a link or a format of theirs: the service's words may be in it. */
+/** Replaces what chats read as a mention, a link or formatting: the text may quote the service. */
 function plain(text: string): string {
   const alike: Readonly<Record<string, string>> = { '<': '‹', '>': '›', '@': '＠', '[': '(', ']': ')' };
-  return text
-    .replaceAll(/[<>@[\]]/g, (each) => alike[each] ?? each)
-    .slice(0, MOST_TEXT)
-    .toWellFormed();
+  const replaced = text.replaceAll(/[<>@[\]]/g, (each) => alike[each] ?? each);
+  return replaced.slice(0, MOST_TEXT).toWellFormed();
 }
 
 /**
- * Headers of a message by Standard Webhooks 1.0 (https://www.standardwebhooks.com): HMAC-SHA-256 of
- * `<id>.<seconds>.<body>`. Its own library, which has no text of its licence, checks them in the tests.
+ * Headers by Standard Webhooks 1.0 (https://www.standardwebhooks.com): HMAC-SHA-256 of `<id>.<seconds>.<body>`. The
+ * standard's library has no licence text; the tests check the headers with it.
  * @param secret `whsec_` and the key in base64
  */
 function signedHeaders(id: string, at: Date, body: string, secret: string): Record<string, string> {

@@ -1,8 +1,9 @@
 import type { LookupAddress } from 'node:dns';
 import { afterEach, expect, it } from 'vitest';
 import { listen, type LoopbackServer } from '@research-mirror/runtime/testing/loopback-server';
-import { createNotifyReceiver, type NotifyReceiver, type NotifyReceiverOptions } from './notify-receiver.ts';
+import { createNotifyReceiver, type NotifyReceiver } from './notify-receiver.ts';
 
+type NotifyReceiverOptions = Parameters<typeof createNotifyReceiver>[0];
 const open: (NotifyReceiver | LoopbackServer)[] = [];
 afterEach(async () => {
   for (const each of open.splice(0)) await each.close();
@@ -42,20 +43,20 @@ it.each([
   '[64:ff9b::a00:1]',
   '2130706433',
   '0x7f.1',
-])('sends nothing to %s, which is no public address', async (host) => {
+])('a message is not sent to %s, which is no public address', async (host) => {
   expect(await posted(`https://${host}/services/T0/secret`)).toMatch(
     /^\S+ is at \S+, no public address: MIRROR_NOTIFY_ALLOW_PRIVATE=on allows it$/,
   );
 });
 
-it('judges each address that a name has when it is connected to', async () => {
+it('each address of a name is judged at the connection', async () => {
   const mixed = resolving('203.0.113.7', '10.0.0.1');
   const url = 'https://chat.example/services/T0/secret';
   expect(await posted(url, { resolve: resolving('10.0.0.1') })).toContain('chat.example is at 10.0.0.1');
   expect(await posted(url, { resolve: mixed })).toMatch(/no public address/);
 });
 
-it('posts where private addresses are allowed; it follows no redirect, and no error has the path', async () => {
+it('a message goes to private addresses if allowed, follows no redirect, and no error has the path', async () => {
   const paths: (string | undefined)[] = [];
   const server = await listen((request, response) => {
     paths.push(request.url);

@@ -9,22 +9,22 @@ import type { Db } from '../postgres/db.ts';
 import { type Fence, fenced } from '../postgres/fenced.ts';
 import { DAEMON } from '../postgres/lease.ts';
 
-/** How often (ms) it looks: a retired account is released within that time. */
+/** Time between two looks, ms: a retired account is released within it. */
 const LOOK_MS = 5_000;
-/** How often (ms) it stores again what has not changed: a row that others took for a dead process's was removed. */
+/** Time between two writes of an unchanged assignment, ms: another process may have removed the row as a dead one's. */
 const SAVE_AGAIN_MS = 60_000;
 
 /**
- * Stores what this daemon is asked to mirror, and marks collections as paused that no daemon is asked for: they are
- * not late. An account's owner marks its collections; where nobody owns the account, any daemon takes it for a
- * moment. Accounts that were retired are released.
+ * Stores which accounts and collections this daemon mirrors, and marks collections that no daemon mirrors as paused:
+ * they are not late. The owner marks an account's collections; any daemon takes an unowned account for that. Releases
+ * retired accounts.
  */
 export function pauseKeeper(
   context: ProcessContext,
   accounts: Pick<AccountsService, 'runners' | 'allKnown'>,
 ): Service {
   const { db, config, clock, log, failures, processId } = context;
-  /** What this daemon is asked for, as stored last, and when. */
+  /** The assignment as last stored, and when. */
   let saved = '';
   let savedAt = Number.NEGATIVE_INFINITY;
 
@@ -37,23 +37,30 @@ export function pauseKeeper(
       collections: config.collections,
       allKnown: accounts.allKnown(),
     };
-    const asked = JSON.stringify(own);
-    if (asked !== saved || clock.monotonic() - savedAt >= SAVE_AGAIN_MS) {
-      await saveAssignment(db, processId, own);
-      [saved, savedAt] = [asked, clock.monotonic()];
+    const text = JSON.stringify(own);
+    if (text !== saved || clock.monotonic() - savedAt >= SAVE_AGAIN_MS) {
+      await db.sql`
+        update ${db.stateTable('process')} set asked = ${text}::text::jsonb
+        where process_id = ${processId} and asked is distinct from ${text}::text::jsonb`;
+      [saved, savedAt] = [text, clock.monotonic()];
     }
     const stored = (await storedPauses(db, own)).filter(({ userId }) => !retired.has(userId));
     if (stored.length === 0) return;
-    const daemons = await daemonAssignments(db, DAEMON);
-    const wrong = stored.filter(
-      ({ userId, collection, paused }) => paused === isAssigned(daemons, userId, collection),
-    );
+    const daemons = await daemonAssignments(db);
+    // A daemon that does not say what it mirrors (null) may mirror anything.
+    const isMirrored = ({ userId, collection }: StoredPause): boolean =>
+      daemons.some(
+        (each) =>
+          each === null ||
+          (each.collections.includes(collection) && (!each.allKnown || each.accounts.includes(userId))),
+      );
+    const wrong = stored.filter((each) => each.paused === isMirrored(each));
     for (const [userId, some] of Map.groupBy(wrong, (each) => each.userId)) {
       const runner = runners.find((each) => each.userId === userId);
       const fence = runner?.current()?.fence;
-      // Where another process owns the account, that one does it.
+      // If another process owns the account, that one does it.
       if (fence !== undefined) await store(fence, some);
-      else if (runner === undefined) await storeOfNobody(userId, some);
+      else if (runner === undefined) await storeUnowned(userId, some);
     }
   };
 
@@ -63,7 +70,7 @@ export function pauseKeeper(
         await saveCollection(trx, fence.userId, collection, { pausedAt: paused ? null : now }, now);
     });
 
-  const storeOfNobody = async (userId: string, wrong: readonly StoredPause[]): Promise<void> => {
+  const storeUnowned = async (userId: string, wrong: readonly StoredPause[]): Promise<void> => {
     try {
       await withLease(context, userId, (fence) => store(fence, wrong));
       log.info(
@@ -80,7 +87,7 @@ export function pauseKeeper(
       try {
         await look();
       } catch (error) {
-        // Else another process took the account meanwhile, or it was retired: the next look sees it.
+        // Another process took the account, or it was retired: the next look sees it.
         if (!(error instanceof LeaseLost)) failures.failed('pauses', 'what is to be mirrored', error);
       }
       await clock.sleep(LOOK_MS, signal);
@@ -93,57 +100,29 @@ interface DaemonAssignment {
   /** User IDs of the known owners of its keys. */
   readonly accounts: readonly string[];
   readonly collections: readonly CollectionName[];
-  /** The owner of each of its keys is known, so there are no other accounts. */
+  /** The owner of each of its keys is known: there are no other accounts. */
   readonly allKnown: boolean;
 }
 
 /**
- * Whether any of the daemons mirrors the account's collection, or may do so. A daemon is undefined where it does not
- * say what it mirrors.
+ * What the daemons mirror. A dead daemon counts, too, as it will be started again: until a later one replaces it on its
+ * machine, or its row is removed (heartbeat.ts). A stopped daemon has no row.
  */
-function isAssigned(
-  daemons: readonly (DaemonAssignment | undefined)[],
-  userId: string,
-  collection: CollectionName,
-): boolean {
-  return daemons.some(
-    (each) =>
-      each === undefined ||
-      (each.collections.includes(collection) && (!each.allKnown || each.accounts.includes(userId))),
-  );
-}
-
-/** Stores in the process's row what it mirrors. */
-async function saveAssignment(db: Db, processId: string, asked: DaemonAssignment): Promise<void> {
-  await db.sql`
-    update ${db.stateTable('process')} set asked = ${JSON.stringify(asked)}::text::jsonb
-    where process_id = ${processId} and asked is distinct from ${JSON.stringify(asked)}::text::jsonb`;
-}
-
-/**
- * What the daemons mirror. One that died counts, too, since it will be started again: until a later one has taken its
- * place on its machine, or its row is removed (heartbeat.ts). One that was stopped has no row.
- */
-async function daemonAssignments(db: Db, command: string): Promise<(DaemonAssignment | undefined)[]> {
+async function daemonAssignments(db: Db): Promise<(DaemonAssignment | null)[]> {
   const process = db.stateTable('process');
   const { rows } = await db.sql<{ asked: DaemonAssignment | null }>`
     select p.asked from ${process} as p
-    where p.command = ${command} and (p.alive_until > clock_timestamp() or not exists (
+    where p.command = ${DAEMON} and (p.alive_until > clock_timestamp() or not exists (
       select from ${process} as q
       where q.command = p.command and q.host = p.host and q.started_at > p.alive_until - interval '12 seconds'))`;
-  return rows.map(({ asked }) => asked ?? undefined);
+  return rows.map(({ asked }) => asked);
 }
 
-/** An account's collection, and whether it is paused. */
-interface StoredPause {
-  readonly userId: string;
-  readonly collection: CollectionName;
-  readonly paused: boolean;
-}
+type StoredPause = Awaited<ReturnType<typeof storedPauses>>[number];
 
-/** Those that are paused, and those that a daemon so assigned is not asked for: all others are as they should be. */
-async function storedPauses(db: Db, own: DaemonAssignment): Promise<StoredPause[]> {
-  const { rows } = await db.sql<StoredPause>`
+/** Collections that are paused, and those that this daemon does not mirror: the others are right. */
+async function storedPauses(db: Db, own: DaemonAssignment) {
+  const { rows } = await db.sql<{ userId: string; collection: CollectionName; paused: boolean }>`
     select c._user_id as "userId", c.collection, c.paused_at is not null as paused
     from ${db.table('_collections')} as c
     where c.paused_at is not null or not (c.collection = any(${[...own.collections]}::text[])
@@ -151,12 +130,7 @@ async function storedPauses(db: Db, own: DaemonAssignment): Promise<StoredPause[
   return rows;
 }
 
-/** Accounts that were retired; their data may have been removed. */
 async function retiredAccounts(db: Db): Promise<ReadonlySet<string>> {
-  const rows = await db.state
-    .selectFrom('account')
-    .select('_user_id')
-    .where('state', '=', 'retired')
-    .execute();
-  return new Set(rows.map(({ _user_id: userId }) => userId));
+  const retired = db.state.selectFrom('account').select('_user_id').where('state', '=', 'retired');
+  return new Set((await retired.execute()).map(({ _user_id: userId }) => userId));
 }

@@ -1,55 +1,77 @@
 import { sql } from 'kysely';
-import type { Db } from '../postgres/db.ts';
 import { HAPPENED_AHEAD_MS, hasCome, unlessAhead } from '../postgres/clock-step.ts';
+import type { Db } from '../postgres/db.ts';
+import { affectedBy, type Problem } from '../status/problem.ts';
 
-/** So long (ms) a problem is found before its begin is told, and is found by nobody before its end is. */
+/** Time for which a problem is found before its begin is told, and not found before its end is told, ms. */
 export const STEADY_MS = 60_000;
 /**
- * Who takes a message has it so long (ms), each further time twice as long: then whoever comes takes it again, after
- * a failure as after a kill. More than a request may take.
+ * Time for which a taken message is its taker's, ms; it doubles with each try. Then any daemon takes the message again,
+ * after a failure as after a kill. More than a request may take.
  */
 const FIRST_TURN_MS = 30_000;
 const LONGEST_TURN_MS = 300_000;
-/** Begins that are told within an hour; what is over before its turn comes is not told. */
+/** Most begins that are told within an hour. A problem that is over before its turn is not told. */
 const MOST_AN_HOUR = 10;
 const HOUR_MS = 3_600_000;
-/** Problems that are kept while something of them is untold. */
+/** Most problems that are stored while a message of them is due. */
 const MOST_KEPT = 100;
+/** Longest text of a problem, in characters, and most places that it names. */
+const MOST_WORDS = 1_000;
+const MOST_PLACES = 50;
 
-interface FoundProblem<P> {
-  /** Of the row that is made where there is none. */
-  readonly id: string;
-  /** Of the same name it is the same problem. */
-  readonly name: string;
-  readonly problem: P;
+/** A problem as it is stored and sent: of bounded size. */
+export interface BriefProblem extends Problem {
+  /** What it affects, in words, with the places that `affects` leaves out. */
+  readonly affected: string;
 }
 
-/** A message: of the problem's begin, or of its end where `endedAt` is set. */
-export interface DueMessage<P> {
+export function briefProblem(problem: Problem, scrub: (text: string) => string): BriefProblem {
+  const clean = (text: string): string =>
+    scrub(text)
+      .replaceAll(/[\p{Cc}\s]+/gu, ' ')
+      .slice(0, MOST_WORDS)
+      .toWellFormed();
+  return {
+    ...problem,
+    what: clean(problem.what),
+    remedy: problem.remedy && clean(problem.remedy),
+    affects: problem.affects.slice(0, MOST_PLACES).map(clean),
+    affected: affectedBy(problem),
+  };
+}
+
+/** A message of the problem's begin, or of its end if `endedAt` is set. */
+export interface DueMessage {
   readonly id: string;
-  readonly problem: P;
+  readonly problem: BriefProblem;
   readonly beganAt: Date;
   readonly endedAt: Date | null;
-  /** When it was taken, by the database's clock. */
+  /** By the database's clock. */
   readonly takenAt: Date;
 }
 
-export type ProblemStore<P> = ReturnType<typeof createProblemStore<P>>;
+export type ProblemStore = ReturnType<typeof createProblemStore>;
 
-/** Problems that people are told of: a row each, which all daemons see, and one sends, at least once. */
-export function createProblemStore<P>(db: Db) {
+/** Problems that people are told of: a row each, which all daemons see and one sends, at least once. */
+export function createProblemStore(db: Db) {
   return {
     /**
-     * Stores what a look found.
-     * @param at when, by the database's clock
-     * @param mayEnd whether what nobody has found for a while is over
+     * Stores the problems that a look found.
+     * @param at time of the look, by the database's clock
+     * @param found problems of the same name are one; `id` is for a new row
+     * @param mayEnd whether problems that no daemon has found for a while are over
      */
-    look(at: Date, found: readonly FoundProblem<P>[], mayEnd: boolean): Promise<void> {
+    look(
+      at: Date,
+      found: readonly (Pick<DueMessage, 'id' | 'problem'> & { readonly name: string })[],
+      mayEnd: boolean,
+    ): Promise<void> {
       const names = found.map(({ name }) => name);
       const unseen = sql`(p.seen_at < ${after(at, -STEADY_MS)}::timestamptz
         or p.seen_at > ${after(at, HAPPENED_AHEAD_MS)}::timestamptz)`;
       return db.transaction(async (trx) => {
-        // All is told of it, or nobody began to tell and it is over.
+        // Both messages are sent, or it was over before the first try.
         await trx.sql`
           delete from ${trx.stateTable('problem')} as p
           where p.over_told_at < ${after(at, -HOUR_MS)}::timestamptz
@@ -72,9 +94,9 @@ export function createProblemStore<P>(db: Db) {
       });
     },
 
-    /** Takes the message that is due next, for this process alone; undefined: none is, or another one was faster. */
-    async take(): Promise<DueMessage<P> | undefined> {
-      const { rows } = await db.sql<DueMessage<P> & { readonly isTold: boolean; readonly tries: number }>`
+    /** Takes the next due message for this process; undefined: none is due, or another process was faster. */
+    async take(): Promise<DueMessage | undefined> {
+      const { rows } = await db.sql<DueMessage & { readonly isTold: boolean; readonly tries: number }>`
         select p.problem_id as id, p.problem, p.found_at as "beganAt", p.told_at is not null as "isTold", p.tries,
           case when p.told_at is not null then p.over_at end as "endedAt", clock_timestamp() as "takenAt"
         from ${db.stateTable('problem')} as p
@@ -95,7 +117,7 @@ export function createProblemStore<P>(db: Db) {
       return numAffectedRows === 1n ? due : undefined;
     },
 
-    async delivered({ id, endedAt, takenAt }: DueMessage<P>): Promise<void> {
+    async delivered({ id, endedAt, takenAt }: DueMessage): Promise<void> {
       await db.sql`
         update ${db.stateTable('problem')} set tries = 0, retry_at = null,
           ${sql.id(endedAt === null ? 'told_at' : 'over_told_at')} = ${takenAt}::timestamptz

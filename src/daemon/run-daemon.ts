@@ -1,60 +1,53 @@
-import { commandService } from '../account/commands.ts';
-import type { ServiceConfig, Config } from '../config/config.ts';
-import { NEVER } from '../config/parse-cron.ts';
-import type { Db } from '../postgres/db.ts';
-import { isDatabaseDown } from '../postgres/sql-state.ts';
-import { createEventSink } from '../events/event-store.ts';
-import { receivingAccounts } from '../events/receiving-accounts.ts';
-import { createWebhookServer } from '../events/webhook-server.ts';
-import { endpointHost } from '../postgres/fingerprint.ts';
-import { createInstallation } from '../postgres/installation.ts';
-import { createWakeups } from '../postgres/notifications.ts';
-import { DAEMON } from '../postgres/lease.ts';
-import { askedAtMost } from '@research-mirror/runtime/asked-at-most';
 import { systemClock } from '@research-mirror/runtime/clock';
-import { countOf, formatSpan } from '@research-mirror/runtime/figures';
-import { DatabaseUnavailable } from '@research-mirror/runtime/errors';
+import { askedAtMost } from '@research-mirror/runtime/asked-at-most';
 import { Doorbell } from '@research-mirror/runtime/doorbell';
+import { DatabaseUnavailable } from '@research-mirror/runtime/errors';
+import { countOf, formatSpan } from '@research-mirror/runtime/figures';
 import { messageOf } from '@research-mirror/runtime/message';
 import { type Service, startAll, stopAll, untilAborted } from '@research-mirror/runtime/service';
+import { commandHandler } from '../account/account-command.ts';
+import type { AccountService } from '../account/account-service.ts';
+import { type AccountRunner, accountsService, type AccountsService } from '../account/accounts-service.ts';
+import { commandService } from '../account/commands.ts';
+import { failureLog, logObserver } from '../account/failure-log.ts';
+import { type PassProgress, sumUp, SYNC } from '../account/pass.ts';
+import { createProcess, type ProcessContext } from '../account/process.ts';
+import type { Config, ServiceConfig } from '../config/config.ts';
+import { CRON_NEVER } from '../config/parse-cron.ts';
+import { programVersion } from '../config/program.ts';
+import { createEventSink } from '../events/event-store.ts';
+import { receivingAccounts } from '../events/receiving-accounts.ts';
+import { WEBHOOK_ENDPOINTS } from '../events/service-calls.ts';
+import { createWebhookServer } from '../events/webhook-server.ts';
+import { arrangeLiveViews } from '../mirror/table-columns.ts';
 import { COLLECTIONS } from '../model/collections.ts';
 import { Privacy } from '../model/privacy.ts';
-import { createMetrics, type KnownEndpoint, type Metrics } from '../status/metrics.ts';
-import { createStatusServer, type Ready } from '../status/server.ts';
-import type { SyncObserver } from '../sync/reading-context.ts';
-import { type AccountRunner, accountsService, type AccountsService } from '../account/accounts-service.ts';
-import { arrangeLiveViews } from '../mirror/table-columns.ts';
-import { latestRows, newestRows, readRow, searchMirror } from '../status/lookup-store.ts';
-import { failureLog, logObserver } from '../account/failure-log.ts';
-import { commandHandler } from '../account/account-command.ts';
-import {
-  leftMigrations,
-  type OpenMirror,
-  openMirrorPatiently,
-  type WorkOptions,
-} from '../postgres/open-mirror.ts';
-import { type PassProgress, sumUp, SYNC } from '../account/pass.ts';
-import { pauseKeeper } from './pause-keeper.ts';
-import { createProcess, type ProcessContext } from '../account/process.ts';
-import { programVersion } from '../config/program.ts';
-import { readiness, WriteHealth } from '../status/readiness.ts';
-import { readWorkload, statusReport, type Workload } from '../status/collect-status.ts';
-import { statusToken } from './status-token.ts';
-import type { StatusReport } from '../status/status-report.ts';
-import { createNotifyReceiver } from './notify-receiver.ts';
-import { createProblemStore } from './problem-store.ts';
-import { notifier, type NotifierOptions } from './notifier.ts';
-import { problemLog } from './problem-log.ts';
 import { VERIFY } from '../operate/verify-account.ts';
-import { startDueWork, startWaitingWork, workFinder } from './work-finder.ts';
+import type { Db } from '../postgres/db.ts';
+import { endpointHost } from '../postgres/fingerprint.ts';
+import { createInstallation } from '../postgres/installation.ts';
+import { DAEMON } from '../postgres/lease.ts';
+import { createWakeups } from '../postgres/notifications.ts';
+import * as database from '../postgres/open-mirror.ts';
+import { isDatabaseDown } from '../postgres/sql-state.ts';
 import type { Exchange } from '../service/api.ts';
 import { rateGroup } from '../service/rate-groups.ts';
+import { readWorkload, statusReport } from '../status/collect-status.ts';
+import { latestRows, newestRows, readRow, searchMirror } from '../status/lookup-store.ts';
+import { createMetrics, type Metrics } from '../status/metrics.ts';
+import { readiness, WriteHealth } from '../status/readiness.ts';
+import { createStatusServer, type Ready } from '../status/server.ts';
+import type { StatusReport } from '../status/status-report.ts';
 import { OPERATIONS } from '../submissions/send-submission.ts';
-import { WEBHOOK_ENDPOINTS } from '../events/service-calls.ts';
-import type { AccountService } from '../account/account-service.ts';
+import { notifier, problemLog } from './notifier.ts';
+import { createNotifyReceiver } from './notify-receiver.ts';
+import { pauseKeeper } from './pause-keeper.ts';
+import { createProblemStore } from './problem-store.ts';
+import { statusToken } from './status-token.ts';
+import { startDueWork, startWaitingWork, workFinder } from './work-finder.ts';
 
-/** Every endpoint that the daemon may ask: their counters are there before the first request. */
-const KNOWN_ENDPOINTS: readonly KnownEndpoint[] = [
+/** Every endpoint of the daemon: their counters exist before the first request. */
+const KNOWN_ENDPOINTS = [
   ...['/v1/ping', ...COLLECTIONS.map(({ route }) => route)].map((route) =>
     endpointOf({ method: 'GET', route }),
   ),
@@ -62,30 +55,30 @@ const KNOWN_ENDPOINTS: readonly KnownEndpoint[] = [
   ...Object.values(OPERATIONS).map(({ route }) => endpointOf({ method: 'POST', route })),
 ];
 
-/** The route of a request, and the rate limit in which it counts. */
-function endpointOf({ method, route }: Pick<Exchange, 'method' | 'route'>): KnownEndpoint {
+/** The route of a request, and its rate limit. */
+function endpointOf({ method, route }: Pick<Exchange, 'method' | 'route'>) {
   return { route, group: rateGroup(method, route) };
 }
 
-interface DaemonOptions extends WorkOptions {
-  readonly onProgress?: (progress: PassProgress) => void;
-  /** Shows a line to a person, which the log must not have; left out: there is no terminal. */
-  readonly toTerminal?: ((line: string) => void) | undefined;
-  /** Called once, when the daemon mirrors and serves its page. */
-  readonly onReady?: (address: { readonly statusUrl: string }) => void;
-}
-
-/** A report is as good (ms) for the next one that looks for problems. */
+/** Age up to which a report serves the next look for problems, ms. */
 const LOOK_AGAIN_MS = 10_000;
-
-/** How often (ms) the report's dearer part is read, however many look on. */
+/** Least time between two readings of the report's expensive part, ms. */
 const WORKLOAD_EVERY_MS = 60_000;
 
 /**
  * Runs the daemon until the signal aborts; resolves after a clean stop.
- * @throws what keeps it from running: Unusable, or a defect
+ * @throws Unusable if it can't run, or a defect
  */
-export async function runDaemon(config: ServiceConfig, options: DaemonOptions): Promise<void> {
+export async function runDaemon(
+  config: ServiceConfig,
+  options: database.WorkOptions & {
+    readonly onProgress?: (progress: PassProgress) => void;
+    /** Shows a person a line that must not be in the log; undefined without a terminal. */
+    readonly toTerminal?: ((line: string) => void) | undefined;
+    /** Called once, when the daemon mirrors and serves its page. */
+    readonly onReady?: (address: { readonly statusUrl: string }) => void;
+  },
+): Promise<void> {
   const { signal, log, hide, scrub, onProgress } = options;
   const clock = systemClock;
   const outside = { signal, log, hide, scrub, clock, command: DAEMON };
@@ -97,10 +90,10 @@ export async function runDaemon(config: ServiceConfig, options: DaemonOptions): 
       `research-mirror ${version} stops after ${formatSpan(clock.monotonic() - begun)}, and finishes the pages in hand: ${whatIsMirrored(config)}`,
     );
   signal.addEventListener('abort', tellStop, { once: true });
-  let mirror: OpenMirror | undefined;
+  let mirror: database.OpenMirror | undefined;
   let accounts: AccountsService | undefined;
   let ownsUntil = (): number => -Infinity;
-  let workload: (() => Promise<Workload>) | undefined;
+  let workload: (() => ReturnType<typeof readWorkload>) | undefined;
   let arranged: Promise<void> | undefined;
   const writes = new WriteHealth(log);
   const unreachedYet = 'the database is not reached or not migrated yet';
@@ -113,11 +106,15 @@ export async function runDaemon(config: ServiceConfig, options: DaemonOptions): 
   const report = async (): Promise<StatusReport> => {
     if (mirror === undefined) throw new Error(unreached);
     const { db, words } = mirror;
-    // That it is starting is no problem.
+    // A daemon that is starting is no problem.
     const now = ownsUntil() === -Infinity || !writes.tried ? undefined : await ready();
     const unready = now?.ok === false ? now.why : undefined;
-    const read = (): Promise<Workload> => readWorkload(db, config);
-    workload ??= askedAtMost(clock, read, () => WORKLOAD_EVERY_MS, Infinity);
+    workload ??= askedAtMost(
+      clock,
+      () => readWorkload(db, config),
+      () => WORKLOAD_EVERY_MS,
+      Infinity,
+    );
     return statusReport({ config, db, words, accounts, workload: await workload(), unready });
   };
 
@@ -126,7 +123,7 @@ export async function runDaemon(config: ServiceConfig, options: DaemonOptions): 
     return work(mirror.viewersDb);
   };
 
-  // The page comes first: while the database can't be reached, it says why.
+  // First the page: while the database can't be reached, it says why.
   const server = createStatusServer({
     host: config.http.host,
     port: config.http.port,
@@ -145,26 +142,41 @@ export async function runDaemon(config: ServiceConfig, options: DaemonOptions): 
   });
   await server.start();
   const looked = askedAtMost(clock, report, () => LOOK_AGAIN_MS);
-  // Before the database is there: that it is not is to be told, too.
-  const tellers = problemTellers(config, {
-    report: async () => (mirror === undefined && unreached === unreachedYet ? undefined : looked()),
-    store: () => mirror && createProblemStore(mirror.db),
-    scrub,
-    clock,
-    log,
-  });
+  // Before the database: its absence is told, too.
+  const tellers: Service[] = [];
+  const { url, secret, allowPrivate } = config.notify;
+  if (url !== undefined && secret !== undefined) {
+    const userAgent = `research-mirror/${version}`;
+    const receiver = createNotifyReceiver({
+      url: url.reveal(),
+      allowPrivate,
+      userAgent,
+      proxy: config.proxy,
+    });
+    log.info(`problems are told to ${receiver.host}`);
+    tellers.push(
+      notifier({
+        report: async () => (mirror === undefined && unreached === unreachedYet ? undefined : looked()),
+        store: () => mirror && createProblemStore(mirror.db),
+        receiver,
+        secret,
+        mirror: { schema: config.schema, service: config.service.url, version },
+        scrub,
+        clock,
+        log,
+      }),
+    );
+  }
   const started: Service[] = [server, ...tellers];
   try {
     await startAll(tellers);
-    mirror = await openMirrorPatiently(config, {
+    mirror = await database.openMirrorPatiently(config, {
       ...outside,
       onFailure: (error) => {
         unreached = `${unreachedYet}: ${scrub(messageOf(error))}`;
       },
     });
     const failures = failureLog(log, clock, 'daemon', (error) => writes.refused('page', error));
-    const observers: SyncObserver[] = [logObserver(log, failures), metrics, writes.observer];
-    if (onProgress !== undefined) observers.push(sumUp(onProgress));
     const running = await createProcess({
       ...outside,
       config,
@@ -177,7 +189,12 @@ export async function runDaemon(config: ServiceConfig, options: DaemonOptions): 
         if (error === undefined) writes.wentThrough('heartbeat');
         else writes.refused('heartbeat', error);
       },
-      observers,
+      observers: [
+        logObserver(log, failures),
+        metrics,
+        writes.observer,
+        ...(onProgress === undefined ? [] : [sumUp(onProgress)]),
+      ],
     });
     const { heartbeat, notifications, context } = running;
     ownsUntil = () => heartbeat.ownsUntil();
@@ -195,14 +212,14 @@ export async function runDaemon(config: ServiceConfig, options: DaemonOptions): 
       log,
     });
     const commands = new Doorbell();
-    // Stopped behind the workers, which need them to their end.
+    // Stopped after the workers, which need them to the end.
     const carriers = [heartbeat, notifications, installation];
     const workers = [
       ...listener,
       accounts,
       pauseKeeper(context, accounts),
       writes.trials(mirror.db, clock),
-      leftMigrations(config, mirror, outside),
+      database.leftMigrations(config, mirror, outside),
       problemLog(looked, clock, log),
       workFinder(
         () => startDueWork(context, runners()),
@@ -218,7 +235,7 @@ export async function runDaemon(config: ServiceConfig, options: DaemonOptions): 
         log,
         onWake: (isRung) => {
           commands.ring();
-          // Where nobody can ring, it looks each second by itself, and only now and then for all that is due.
+          // Without notifications this is called each second; the work finder then looks at its own pace.
           if (isRung) work.ring();
           accounts?.lookAround();
         },
@@ -243,14 +260,14 @@ export async function runDaemon(config: ServiceConfig, options: DaemonOptions): 
         `research-mirror ${version} is mirroring into ${mirror.words}: ${whatIsMirrored(config)}; status page ${server.url()}`,
       );
       options.onReady?.({ statusUrl: server.url() });
-      // Only now: it asks eight things of each view, one after the other, and nothing waits for it.
-      // Where the database is away, the heartbeat warns, and the next start arranges them.
+      // Only now, as it takes eight queries per view and nothing waits for it. If the database is away, the heartbeat
+      // warns, and the next start arranges the views.
       arranged = arrangeLiveViews(mirror.db).catch((error: unknown) => {
         if (!isDatabaseDown(error)) log.warn(`the order of columns in views: ${messageOf(error)}`);
       });
       await firstEnd(started, signal);
     } finally {
-      // Side by side: each may wait for a request that was sent, and a stop has 8 s for all of them.
+      // In parallel: each may wait for a request that was sent, and a stop has 8 s for all.
       await Promise.all(workers.map((each) => each.stop()));
       await stopAll(carriers);
       await running.close();
@@ -267,50 +284,23 @@ function whatIsMirrored({ service, collections }: ServiceConfig): string {
   return `${all} of ${countOf(service.keys.length, 'API key')} at ${service.url}`;
 }
 
-/** What tells people of problems: none without MIRROR_NOTIFY_URL. */
-function problemTellers(
-  config: ServiceConfig,
-  given: Omit<NotifierOptions, 'receiver' | 'secret' | 'mirror'>,
-): Service[] {
-  const { url, secret, allowPrivate } = config.notify;
-  if (url === undefined || secret === undefined) return [];
-  const version = programVersion();
-  const userAgent = `research-mirror/${version}`;
-  const receiver = createNotifyReceiver({ url: url.reveal(), allowPrivate, userAgent, proxy: config.proxy });
-  const mirror = { schema: config.schema, service: config.service.url, version };
-  given.log.info(`problems are told to ${receiver.host}`);
-  return [notifier({ ...given, receiver, secret, mirror })];
-}
-
-/** Connections for deliveries: each delivery needs one for some milliseconds, and has to be answered in a second. */
+/** Connections for deliveries: each needs one for some milliseconds, and is answered within a second. */
 const DELIVERY_CONNECTIONS = 4;
 
-/** The listener for deliveries. */
 function webhookListener(
   publicUrl: string,
   { config, hide, log, link: { clock } }: ProcessContext,
-  mirror: OpenMirror,
+  mirror: database.OpenMirror,
   accounts: AccountsService,
   metrics: Metrics,
   writes: WriteHealth,
 ) {
   const db = mirror.beside(DELIVERY_CONNECTIONS);
   const sink = createEventSink(db, config.collections, clock);
-  const bellsOf = (userId: string) =>
-    accounts
-      .runners()
-      .find((runner) => runner.userId === userId)
-      ?.current()?.bells;
-  const receiving = receivingAccounts({
-    db,
-    clock,
-    allPinged: () => accounts.allKnown(),
-    hide,
-  });
   return createWebhookServer({
     ...config.webhook,
     prefix: new URL(publicUrl).pathname.replace(/\/+$/, ''),
-    accounts: receiving,
+    accounts: receivingAccounts({ db, clock, allPinged: () => accounts.allKnown(), hide }),
     privacy: new Privacy(config),
     store: {
       async store(userId, event) {
@@ -325,7 +315,10 @@ function webhookListener(
     },
     clock,
     log,
-    onEvent: (userId) => bellsOf(userId)?.hints.ring(),
+    onEvent: (userId) => {
+      const runner = accounts.runners().find((each) => each.userId === userId);
+      runner?.current()?.bells.hints.ring();
+    },
     onAnswer: ({ refused }) => {
       if (refused !== undefined) metrics.deliveryJudged(refused);
     },
@@ -339,9 +332,8 @@ async function firstEnd(services: readonly Service[], signal: AbortSignal): Prom
 }
 
 /**
- * Polls an account after its webhook was registered. No event announced what changed between the last poll and the
- * registration, and users of events set cron lines that run seldom. Collections with the cron line `never` are left
- * out.
+ * Polls an account after its webhook was registered: no event announced what changed since the last poll, and users of
+ * events set cron lines that run rarely. Collections with the cron line `never` are left out.
  */
 export function pollAfterRegistration(
   { collections, cron }: Pick<Config, 'collections' | 'cron'>,
@@ -353,6 +345,6 @@ export function pollAfterRegistration(
 ): void {
   const account = accounts.find((each) => each.userId === userId)?.current();
   for (const name of collections) {
-    if (cron.poll[name] !== NEVER) account?.service.pollDue(name);
+    if (cron.poll[name] !== CRON_NEVER) account?.service.pollDue(name);
   }
 }

@@ -8,7 +8,7 @@ import { statusToken } from './status-token.ts';
 
 const folder = folderForEach();
 
-/** Tokens that are made with this data folder, and what becomes known of them. */
+/** Tokens made with this data folder, and what terminal and log show of them. */
 function tokens(dataDir = folder.path) {
   const [logged, shown, hidden]: [string[], string[], string[]] = [[], [], []];
   const log = pino({}, { write: (line) => void logged.push(line) });
@@ -23,14 +23,14 @@ function tokens(dataDir = folder.path) {
   return { token, logged, shown, hidden };
 }
 
-it('is none on loopback, and elsewhere the configured one', async () => {
+it('the token is not needed on loopback, and elsewhere is the configured one', async () => {
   const { token, logged, hidden } = tokens();
   expect(await token('127.0.0.1')).toBeUndefined();
   expect(await token('0.0.0.0', false, new Secret('configured'))).toBe('configured');
   expect([logged, hidden]).toEqual([[], []]);
 });
 
-it('is made once, and the log says only where it is', async () => {
+it('a token is made once, and the log says only where it is', async () => {
   const { token, logged, shown, hidden } = tokens();
   const made = await token('0.0.0.0');
   const file = join(folder.path, 'status-token');
@@ -44,14 +44,14 @@ it('is made once, and the log says only where it is', async () => {
   expect(shown).toEqual([]);
 });
 
-it('is shown on a terminal when it is made', async () => {
+it('a new token is shown on a terminal', async () => {
   const { token, logged, shown } = tokens();
   const made = await token('::', true);
   expect(shown).toEqual([`token of the status page: ${made ?? ''}`]);
   expect(logged.join('')).not.toContain(made);
 });
 
-it('is for one run where it can’t be kept: the log says what to set, and whether anybody knows it', async () => {
+it('a token that can’t be stored is for one run: the log says what to set, and whether it was shown', async () => {
   const file = join(folder.path, 'a file');
   await writeFile(file, '');
   const { token, logged } = tokens(file);

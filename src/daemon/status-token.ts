@@ -1,18 +1,18 @@
 import { randomBytes } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Config } from '../config/config.ts';
 import type { Logger } from '@research-mirror/runtime/logger';
 import { makeFolder } from '@research-mirror/runtime/make-folder';
 import { messageOf } from '@research-mirror/runtime/message';
+import type { Config } from '../config/config.ts';
 import { isLoopbackName } from '../status/reply.ts';
 
 /**
- * The token that page, API and metrics ask for: the configured one; none on loopback; elsewhere one that is made
- * once, and kept in the data folder, readable by this user alone. A terminal shows it when it is made; the log never
- * has it, since logs are kept, and read by many.
- * @param hide takes a secret: no output shows it from then on
- * @param toTerminal shows a line to a person; undefined: there is no terminal
+ * Token of page, API and metrics: the configured one; none on loopback; elsewhere one that is made once and kept in the
+ * data folder, readable only by this user. The terminal shows it when it is made. The log never has it: logs are kept,
+ * and many people read them.
+ * @param hide removes a secret from all later output
+ * @param toTerminal shows a person a line; undefined without a terminal
  */
 export async function statusToken(
   { http: { host, token }, dataDir }: Pick<Config, 'http' | 'dataDir'>,

@@ -7,7 +7,7 @@ import { workFinder } from './work-finder.ts';
 let finder: Service | undefined;
 afterEach(() => finder?.stop());
 
-/** `is.dueIn`: what looks for all answer, milliseconds; undefined: they fail. */
+/** `is.dueIn`: answer of looks for all, milliseconds; undefined: they fail. */
 async function finding(dueIn = Infinity) {
   const is: { dueIn: number | undefined } = { dueIn };
   const clock = new VirtualClock();
@@ -37,12 +37,12 @@ async function finding(dueIn = Infinity) {
   return { is, bell, failures, during };
 }
 
-it('looks each second for what others left, and for runs only each ten seconds while none is due', async () => {
+it('the finder looks for others’ work each second, and for runs each ten seconds while none is due', async () => {
   const { during } = await finding();
   expect(await during(60_000)).toEqual({ all: 6, waiting: 54 });
 });
 
-it('looks for runs within a second after the next one is due, and each second while one is', async () => {
+it('the finder looks for runs within a second after the next one is due, and each second while one is', async () => {
   const { is, during } = await finding(3_500);
   expect(await during(3_400)).toEqual({ all: 0, waiting: 3 });
   is.dueIn = 0;
@@ -50,7 +50,7 @@ it('looks for runs within a second after the next one is due, and each second wh
   expect(await during(5_000)).toEqual({ all: 5, waiting: 0 });
 });
 
-it('looks for all at once when somebody rings, and five times a second at most', async () => {
+it('a ring makes the finder look for all at once, five times a second at most', async () => {
   const { bell, during } = await finding();
   await during(500);
   bell.ring();
@@ -63,7 +63,7 @@ it('looks for all at once when somebody rings, and five times a second at most',
   expect(looks).toBe(5);
 });
 
-it('looks for all each second after a failure, and tells of each', async () => {
+it('the finder looks for all each second after a failure, and reports each failure', async () => {
   const { is, bell, failures, during } = await finding();
   await during(500);
   is.dueIn = undefined;

@@ -10,20 +10,21 @@ import { LeaseLost } from '../model/errors.ts';
 import { AHEAD_MS, hasCome } from '../postgres/clock-step.ts';
 import type { Db } from '../postgres/db.ts';
 
-/** How often (ms) it looks: `submit()` sends no NOTIFY, since NOTIFY locks the commits of the whole cluster. */
+/** Time between two looks, ms. `submit()` sends no NOTIFY, which would lock the commits of the whole cluster. */
 const LOOK_MS = 1_000;
-/** How often (ms) it looks for runs though none is known to be due: their stored moments may be moved. */
+/** Longest time between two looks for runs, ms: their stored times may be changed. */
 const ALL_MS = 10_000;
-/** Between two looks (ms) at least: a thousand accounts that begin ring once each. */
+/** Least time between two looks, ms: a thousand starting accounts ring once each. */
 const REST_MS = 200;
 
 /**
- * Rings the accounts of this process that have something to read or to send: one statement each second, however
- * many accounts there are. Due work is found by stored moments that have passed: a process that was not running at
- * the moment finds it later. The statement asks for runs only where one is due, somebody rang, or some time has passed.
- * @param startDue starts all that is due, and says in how many milliseconds a run is, as far as known; 0: look again soon
- * @param startWaiting starts only what others may have left: cheaper
- * @param bell rung when another process may have left something, or an account begins to be read here
+ * Rings the accounts of this process that have something to read or to send: one statement a second for all accounts.
+ * Work is due once its stored time has passed, so a process that starts later finds it, too. The statement looks for
+ * runs only if one is due, the bell rang, or some time has passed.
+ * @param startDue starts everything that is due; gives the milliseconds until a run is due, if known; 0: look again
+ *   soon
+ * @param startWaiting starts only work that others may have left: cheaper
+ * @param bell rung when another process may have left work, or an account starts here
  */
 export function workFinder(
   startDue: () => Promise<number>,
@@ -51,17 +52,14 @@ export function workFinder(
   });
 }
 
-type DueContext = Pick<ProcessContext, 'db' | 'config' | 'schedule' | 'clock'>;
-
 /**
- * Looks for what the accounts that run here have to do, and starts it: due runs and misfires, due hints, submissions,
- * columns to be filled.
- * Stored runs that are later than the cron lines say are corrected. The clock is the one by which readings are dated,
- * never ahead of the database's: a reading that starts now is not dated before its run was due.
- * @returns milliseconds until the next run is due, as far as known; 0: one is due, and this may have to begin it again
+ * Starts the work of the accounts that run here: due runs and misfires, due hints, submissions, columns to fill.
+ * Corrects stored runs that are later than their cron line. The clock is the one that dates readings, never ahead of
+ * the database's: a reading that starts now is not dated before its run was due.
+ * @returns milliseconds until the next run is due, as far as known; 0: one is due, and may have to be started again
  */
 export async function startDueWork(
-  { db, config, schedule, clock }: DueContext,
+  { db, config, schedule, clock }: Pick<ProcessContext, 'db' | 'config' | 'schedule' | 'clock'>,
   runners: readonly AccountRunner[],
 ): Promise<number> {
   const running = runningAmong(runners);
@@ -85,7 +83,7 @@ export async function startDueWork(
     try {
       await store?.correctRuns(config.collections, schedule.of(userId));
     } catch (error) {
-      // The account's own loops notice it, too.
+      // The account's own loops notice it.
       if (!(error instanceof LeaseLost)) throw error;
     }
   }
@@ -93,13 +91,16 @@ export async function startDueWork(
   return (work.nextRunAt?.getTime() ?? Number.POSITIVE_INFINITY) - now.getTime();
 }
 
-/** Looks only for what others left: hints and submissions. */
+/** Starts only work that others left: hints and submissions. Called each second. */
 export async function startWaitingWork(
-  { db }: Pick<DueContext, 'db'>,
+  { db }: Pick<ProcessContext, 'db'>,
   runners: readonly AccountRunner[],
 ): Promise<void> {
   const running = runningAmong(runners);
-  if (running.size > 0) ringFor(running, await waitingWork(db));
+  if (running.size === 0) return;
+  const { rows } = await db.sql<Pick<DueRow, 'what' | 'userId'>>`
+    select h.* from (${withDueHints(db)}) as h union all select s.* from (${withSubmissions(db)}) as s`;
+  ringFor(running, waitingIn(rows));
 }
 
 function runningAmong(runners: readonly AccountRunner[]): ReadonlyMap<string, Account> {
@@ -111,71 +112,49 @@ function runningAmong(runners: readonly AccountRunner[]): ReadonlyMap<string, Ac
   );
 }
 
-function ringFor(running: ReadonlyMap<string, Account>, { hinted, submitting }: WaitingWork): void {
+function ringFor(
+  running: ReadonlyMap<string, Account>,
+  { hinted, submitting }: ReturnType<typeof waitingIn>,
+): void {
   for (const userId of hinted) running.get(userId)?.bells.hints.ring();
   for (const userId of submitting) running.get(userId)?.bells.submissions.ring();
 }
 
-/** The next times of a collection's cron lines; null: it has no such line. */
-interface LatestRuns {
-  readonly name: CollectionName;
-  readonly nextPollAt: Date | null;
-  readonly nextFullAt: Date | null;
-}
-
-/** What others left for accounts. */
-interface WaitingWork {
-  /** Accounts that have due hints. */
-  readonly hinted: ReadonlySet<string>;
-  /** Accounts that have submissions to be sent. */
-  readonly submitting: ReadonlySet<string>;
-}
-
-/** Runs of a collection that are due, or stored for too late a moment. */
-interface DueRuns {
+interface DueRow {
+  readonly what: 'run' | 'next' | 'hint' | 'submission' | 'column';
   readonly userId: string;
   readonly collection: CollectionName;
-  /** Null: it is not due. */
+  /** Null: not due. */
   readonly pollAt: Date | null;
   readonly fullAt: Date | null;
-  /** One is later than its cron line's next time. */
+  /** A stored run is later than the next time of its cron line. */
   readonly isTooLate: boolean;
 }
 
-/** What a process's accounts have to do. */
-interface DueWork extends WaitingWork {
-  readonly runs: readonly DueRuns[];
-  /** When the next run is due that is not due yet; null: none is known. */
-  readonly nextRunAt: Date | null;
-  /** Accounts whose rows lack values of a new column. */
-  readonly filling: ReadonlySet<string>;
-}
-
-interface Row extends DueRuns {
-  readonly what: 'run' | 'next' | 'hint' | 'submission' | 'column';
-}
-
 /**
- * Looks for it in one statement.
- * @param userIds whose runs are looked for
+ * One statement for all work.
+ * @param userIds accounts whose runs are looked for
+ * @param latest the next times of each collection's cron lines; null without such a line
  */
 export async function dueWork(
   db: Db,
   userIds: readonly string[],
-  latest: readonly LatestRuns[],
+  latest: readonly (Readonly<Record<'nextPollAt' | 'nextFullAt', Date | null>> & {
+    readonly name: CollectionName;
+  })[],
   now: Date,
-): Promise<DueWork> {
+) {
   const collections = db.table('_collections');
   const theirs = sql`c._user_id = any(${[...userIds]}::bigint[])`;
   const latestOf = (which: 'nextPollAt' | 'nextFullAt') => latest.map((each) => each[which]);
-  const { rows } = await db.sql<Row>`
+  const { rows } = await db.sql<DueRow>`
     select 'run' as what, c._user_id as "userId", c.collection,
       case when c.next_poll_at <= ${now} then c.next_poll_at end as "pollAt",
       case when c.next_full_at <= ${now} then c.next_full_at end as "fullAt",
       c.next_poll_at > ${now} and c.next_poll_at > b.poll_by
         or c.next_full_at > ${now} and c.next_full_at > b.full_by as "isTooLate"
     from ${collections} as c
-    -- Not as one unnest() in FROM: where many accounts are asked for, Citus 13.2 gives its columns each other's types.
+    -- Not as one unnest() in FROM: with many accounts, Citus 13.2 mixes up the types of its columns.
     join (
       select unnest(${latest.map(({ name }) => name)}::text[]) as collection,
         unnest(${latestOf('nextPollAt')}::timestamptz[]) as poll_by,
@@ -193,35 +172,34 @@ export async function dueWork(
     from ${db.stateTable('backfill')} as b`;
   return {
     runs: rows.filter(({ what }) => what === 'run'),
+    /** Time of the next run that is not due yet; null if none is known. */
     nextRunAt: rows.find(({ what }) => what === 'next')?.pollAt ?? null,
-    hinted: accountsIn(rows, 'hint'),
-    submitting: accountsIn(rows, 'submission'),
+    ...waitingIn(rows),
+    /** Accounts whose rows lack values of a new column. */
     filling: accountsIn(rows, 'column'),
   };
 }
 
-/** Looks only for what has no stored moment that is known before: it is asked each second. */
-async function waitingWork(db: Db): Promise<WaitingWork> {
-  const { rows } = await db.sql<Pick<Row, 'what' | 'userId'>>`
-    select h.* from (${withDueHints(db)}) as h union all select s.* from (${withSubmissions(db)}) as s`;
+/** Accounts with due hints, and with submissions to send. */
+function waitingIn(rows: readonly Pick<DueRow, 'what' | 'userId'>[]) {
   return { hinted: accountsIn(rows, 'hint'), submitting: accountsIn(rows, 'submission') };
 }
 
-function accountsIn(rows: readonly Pick<Row, 'what' | 'userId'>[], what: Row['what']): ReadonlySet<string> {
+function accountsIn(
+  rows: readonly Pick<DueRow, 'what' | 'userId'>[],
+  what: DueRow['what'],
+): ReadonlySet<string> {
   return new Set(rows.filter((row) => row.what === what).map(({ userId }) => userId));
 }
 
 function withDueHints(db: Db): RawBuilder<unknown> {
-  // Stable, so that the index serves it; clock_timestamp() is not.
+  // statement_timestamp() is stable, so the index serves it; clock_timestamp() is not.
   return sql`
     select distinct 'hint' as what, h._user_id as "userId" from ${db.stateTable('hint')} as h
     where ${hasCome(sql`h.due_at`, AHEAD_MS.hint, sql`statement_timestamp()`)}`;
 }
 
-/**
- * With a queued submission that may be tried now. Asked each second, since a NOTIFY of `submit` would take a lock of the
- * whole cluster; costs one look into the index of open submissions for each account.
- */
+/** Accounts with a queued submission that may be tried now. Costs one look into the index of open submissions each. */
 function withSubmissions(db: Db): RawBuilder<unknown> {
   return sql`
     select 'submission' as what, a._user_id as "userId" from ${db.stateTable('account')} as a

@@ -2,7 +2,7 @@ import type { Db } from '../postgres/db.ts';
 import { type RawBuilder, sql } from 'kysely';
 import { SET_MOMENTS } from '../model/collection-columns.ts';
 import { laterOf } from './scope-store.ts';
-import type { CollectionChange, Keeps, WalkEnd } from '../model/sync-events.ts';
+import type { CollectionChange, WalkEnd } from '../model/sync-events.ts';
 import { type Fence, pruneInBatches } from '../postgres/fenced.ts';
 
 /** Writes the `sync_log` row of a walk that has ended, and its change of the collection's freshness. */
@@ -71,7 +71,7 @@ export async function saveCollection(
 }
 
 /** New value of a column in an existing row. Runs that came due meanwhile stay, as does a later `complete_as_of`. */
-function assignment(name: string, keeps: Keeps | undefined, now: Date): RawBuilder<unknown> {
+function assignment(name: string, keeps: CollectionChange['keeps'], now: Date): RawBuilder<unknown> {
   const column = sql.id(name);
   if (name === 'failing_since') {
     // The first of several failures in a row.

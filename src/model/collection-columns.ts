@@ -1,30 +1,25 @@
-/** One column of what is known of a collection, and everywhere it is shown. */
+/** One fact about a collection, and every place that shows it. */
 interface Description {
-  /** In SQL: of the view `freshness` or `data_quality`. */
+  /** Name in the view `freshness` or `data_quality`. */
   readonly column: string;
-  /** In `CollectionStatus`, which is the JSON of `/api/status` and `status --json`. */
+  /** Name in `CollectionStatus`, the JSON of `/api/status` and `status --json`. */
   readonly field: string;
-  /** `moment`: as of when, or when; `due`: when something is to begin. Both are null while not known. */
+  /** `moment`: as of when, or when; `due`: when something begins. Both are null if unknown. */
   readonly kind: 'count' | 'moment' | 'due' | 'text';
-  /** It counts suspected deletions: set to 0 when they are forgotten. */
+  /** Counts suspected deletions: set to 0 when they are forgotten. */
   readonly ofSuspects?: true;
-  /** `research_mirror_<name>` in `/metrics`: a count, or a moment in seconds since the epoch. */
+  /** `research_mirror_<name>` in `/metrics`: a count, or seconds since the epoch. */
   readonly gauge?: { readonly name: string; readonly help: string };
-  /** The column of a count or moment on the status page and, by a shorter title, in what `status` prints. */
-  readonly cell?: {
-    readonly title: string;
-    readonly short: string;
-    /** What the page shows instead of null. */
-    readonly unknown: string;
-  };
-  /** What the page says under the collection's name where the count is not 0. */
+  /** Title on the status page, shorter title in the output of `status`, and what the page shows for null. */
+  readonly cell?: Readonly<Record<'title' | 'short' | 'unknown', string>>;
+  /** What the page says under the collection's name if the count is not 0. */
   readonly note?: { readonly words: string; readonly warns: boolean };
 }
 
 /**
- * The columns that `_collections`, `freshness` and `data_quality` have for a collection. The status
- * report, metrics, page and text follow from this list; the JSON has its order. A new column needs an entry
- * here, a migration, whoever writes it, and its name in docs/tables.md.
+ * The columns of `_collections`, `freshness` and `data_quality`. The status report, metrics, page and text follow from
+ * this list; the JSON has its order. A new column needs an entry here, a migration, code that writes it, and its name
+ * in docs/tables.md.
  */
 export const COLLECTION_COLUMNS = [
   {
@@ -105,7 +100,7 @@ export const COLLECTION_COLUMNS = [
     note: { words: 'deletions held back', warns: true },
   },
   {
-    // Rows that a first proof lacks, or that came back too soon.
+    // Rows absent from a first proof, and rows that came back too soon.
     column: 'waiting_deletions',
     field: 'waitingDeletions',
     kind: 'count',
@@ -125,18 +120,18 @@ export const COLLECTION_COLUMNS = [
   },
 ] as const satisfies readonly Description[];
 
-type CollectionColumn = (typeof COLLECTION_COLUMNS)[number];
-
-/** `{ liveRows: number, polledAt: string | null, … }`: moments are ISO 8601. */
+/** `{ liveRows: number, polledAt: string | null, … }`: times are ISO 8601. */
 export type CollectionFigures = {
-  readonly [C in CollectionColumn as C['field']]: C['kind'] extends 'count' ? number : string | null;
+  readonly [C in (typeof COLLECTION_COLUMNS)[number] as C['field']]: C['kind'] extends 'count'
+    ? number
+    : string | null;
 };
 
 export const CELL_COLUMNS = COLLECTION_COLUMNS.filter((each) => 'cell' in each);
 export type CellColumn = (typeof CELL_COLUMNS)[number];
 export const GAUGE_COLUMNS = COLLECTION_COLUMNS.filter((each) => 'gauge' in each);
 export const NOTE_COLUMNS = COLLECTION_COLUMNS.filter((each) => 'note' in each);
-/** Moments that a `CollectionChange` sets by field; those of a failure are set together with its message. */
+/** Times that a `CollectionChange` sets by field; those of a failure are set together with its message. */
 export const SET_MOMENTS = COLLECTION_COLUMNS.filter(
   (each) =>
     each.kind === 'due' ||

@@ -1,7 +1,4 @@
-/**
- * The catalogue: every collection of the service that is mirrored, declared once (specification 4.3).
- * A new collection costs one entry here and one migration.
- */
+/** The catalogue of collections (specification 4.3). A new collection costs one entry here and one migration. */
 
 /** How a key is stored and compared: `bigint` as a signed 64-bit integer, `text` by `compareKeys`. */
 export type KeyType = 'bigint' | 'text';
@@ -16,27 +13,27 @@ export type CollectionName =
 
 /** A paginated list endpoint. */
 export interface ListCollection {
-  /** Name of the collection, of its table in Postgres, and in `MIRROR_COLLECTIONS`. */
+  /** Also the name of its table, and its word in `MIRROR_COLLECTIONS`. */
   readonly name: CollectionName;
   readonly kind: 'list';
-  /** Field of an item that is its cursor ID and its primary key (after `_user_id` and the parent's key). */
+  /** Field with an item's cursor ID, its primary key after `_user_id` and the parent's key. */
   readonly keyField: string;
   readonly keyType: KeyType;
-  /** Collection whose rows each have a list of this collection, and the column that names the row. */
+  /** Collection whose rows have one list of this collection each, and the column that names the row. */
   readonly parent?: {
     readonly collection: CollectionName;
     readonly column: string;
     readonly keyType: KeyType;
   };
-  /** Fields that may have the address of the company that an item is about; the first one that has a domain decides. */
+  /** Fields that may have the address of the item's company; the first one with a domain counts. */
   readonly domainFields?: readonly string[];
-  /** Path for one scope; `parent` is the parent row's key, '' where there is none. */
+  /** Path of a scope; `parent` is the parent row's key, '' without one. */
   readonly path: (parent: string) => string;
-  /** The path with `{id}` for IDs: the service's limits and our metrics name it so. */
+  /** The path with `{id}` for IDs, as rate limits and metrics name it. */
   readonly route: string;
 }
 
-/** An endpoint that answers one object: one row an account. */
+/** An endpoint that answers one object: one row per account. */
 export interface SingleCollection extends Pick<ListCollection, 'name' | 'route'> {
   readonly kind: 'single';
   readonly path: () => string;
@@ -44,7 +41,7 @@ export interface SingleCollection extends Pick<ListCollection, 'name' | 'route'>
 
 export type Collection = ListCollection | SingleCollection;
 
-/** The specification shows no field of these items (docs/design/open-questions.md): the usual names. */
+/** The usual names: the specification shows no field of these items (docs/design/open-questions.md). */
 const COMPANY: Pick<ListCollection, 'domainFields'> = {
   domainFields: ['domain', 'company_domain', 'company_url', 'url', 'website'],
 };
@@ -67,28 +64,27 @@ export const COLLECTIONS: readonly Collection[] = [
   { ...topList('watchlist', 'id', 'text', '/v1/watchlist'), ...COMPANY },
 ];
 
-/** A list that an account has one of. */
 function topList(name: CollectionName, keyField: string, keyType: KeyType, route: string): ListCollection {
   return { kind: 'list', name, keyField, keyType, path: () => route, route };
 }
 
 export const COLLECTION_NAMES: readonly CollectionName[] = COLLECTIONS.map((collection) => collection.name);
 
-/** The entry named `name`. @throws RangeError for a name that is not in the catalogue (a defect of ours) */
+/** @throws RangeError for a name that is not in the catalogue (a defect of ours) */
 export function collection(name: string): Collection {
   const found = COLLECTIONS.find((match) => match.name === name);
   if (found === undefined) throw new RangeError(`no collection named ${JSON.stringify(name)}`);
   return found;
 }
 
-/** Collections that have a scope for each row of `name` (`list_items` for `lists`). */
+/** Collections with one scope per row of `name` (`list_items` for `lists`). */
 export function childrenOf(name: string): readonly ListCollection[] {
   return COLLECTIONS.filter(
     (match): match is ListCollection => match.kind === 'list' && match.parent?.collection === name,
   );
 }
 
-/** The rows that have a scope of `lists` each. @throws RangeError where there are none */
+/** @throws RangeError if the collection has no parent */
 export function parentsOf({ name, parent }: ListCollection): Required<ListCollection>['parent'] {
   if (parent === undefined) throw new RangeError(`${name} has no parent`);
   return parent;
@@ -96,7 +92,7 @@ export function parentsOf({ name, parent }: ListCollection): Required<ListCollec
 
 /** What one walk covers: an account's collection, or one list's items. A row of `<schema>_sync.scope`. */
 export interface Scope {
-  /** The key's owner: decimal digits of a bigint. */
+  /** Decimal digits of a bigint. */
   readonly userId: string;
   readonly collection: CollectionName;
   /** Key of the parent row (a `list_id`), '' for a scope that covers the whole collection. */
@@ -104,8 +100,6 @@ export interface Scope {
 }
 
 /** A short name for logs and maps: `42/list_items/7`, `42/lists`. */
-export function scopeName(scope: Scope): string {
-  return scope.parent === ''
-    ? `${scope.userId}/${scope.collection}`
-    : `${scope.userId}/${scope.collection}/${scope.parent}`;
+export function scopeName({ userId, collection: name, parent }: Scope): string {
+  return `${userId}/${name}${parent === '' ? '' : `/${parent}`}`;
 }

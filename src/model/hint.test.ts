@@ -23,17 +23,17 @@ test.each<Event>([
   ['list.failed', '{"id":"7"}', LIST_7],
   ['watchlist.change_detected', '{"id":"wl_7"}', 'watchlist//wl_7'],
   ['watchlist.change_detected', '{"id":7}', 'watchlist//7'],
-  // Of a known family, and not documented.
+  // An undocumented type of a known family.
   ['research.cancelled', '{"job_id":7}', JOB_7],
   ['research.completed', '{"job_id":9223372036854775807}', 'research_jobs//9223372036854775807'],
-  // What names no row that can be makes its scope due as a whole.
+  // An event without a usable row makes its whole scope due.
   ...[undefined, '{}', 'null', '[]', '7', '{"id":7}', '{"job_id":null}', '{"job_id":{}}'].map(
     (data): Event => ['research.completed', data, ALL_JOBS],
   ),
   ['research.completed', `{"job_id":${BEYOND}}`, ALL_JOBS],
   ['watchlist.change_detected', '{"id":true}', 'watchlist//'],
   ['list.analyzed', '{"id":"none"}', 'lists//'],
-  // Of an unknown type whatever it names is taken.
+  // An unknown type: all rows that it names.
   ['score.moved', '{"list_id":7,"job_id":7,"bulk_job_id":3,"id":4}', ALL_THREE],
   ...[undefined, '', 'research', 'researching.done', 'constructor.x'].flatMap((type): Event[] => [
     [type, '{"id":7}', ''],

@@ -96,7 +96,7 @@ describe('sliceElements', () => {
     expect(() => refuseRepeatedNames(beside)).not.toThrow();
   });
 
-  it('says where it found no array', () => {
+  it('names the path that has no array', () => {
     expect(() => sliceElements('{"data":{}}', ['data'])).toThrow('no array at /data');
     expect(() => sliceElements('{"a":[]}', ['data', 'rows'])).toThrow('no array at /data/rows');
     expect(() => sliceElements('3', ['data'])).toThrow(RangeError);
@@ -168,7 +168,7 @@ describe('canonicalText', () => {
     );
   });
 
-  it('puts the last of the same names in order, whatever objects came before', () => {
+  it('sorts the last of duplicate names, whatever objects came before', () => {
     const names = fc.array(fc.constantFrom('a', 'b', 'ab', 'a"b', '', '!', 'é', '10', '9'), { maxLength: 5 });
     fc.assert(
       fc.property(fc.array(names, { maxLength: 12 }), (objects) => {
@@ -184,7 +184,7 @@ describe('canonicalText', () => {
     );
   });
 
-  it('puts very many names in order, and more kinds of objects than it remembers', () => {
+  it('sorts very many names, and more kinds of objects than its cache has', () => {
     const numbers = Array.from(
       { length: 2_000 },
       (_, index) => `"${String(index).padStart(4, '0')}":${index}`,
@@ -200,7 +200,7 @@ describe('canonicalText', () => {
     expect(canonicalText('[1e400, -0]')).toBe('[1e400,-0]');
   });
 
-  it('leaves out fields of the top level only, however they are spelled', () => {
+  it('leaves out fields of the top level only, in any spelling', () => {
     const leaveOut = new Set(['seen', 'é']);
     const text = '{"a":{"seen":1},"s\\u0065en":2,"é":3,"seen":4}';
     expect(canonicalText(text, leaveOut)).toBe('{"a":{"seen":1}}');

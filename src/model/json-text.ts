@@ -1,10 +1,8 @@
-/**
- * Source text of JSON values, cut out of a document: JSON.parse loses digits of numbers, spelling and duplicate
- * fields (docs/design/writing-a-page.md, "Parse"). Every function expects text that JSON.parse has accepted. On other
- * text the result means nothing; nothing hangs or overflows the stack.
- */
-
 import { MalformedAnswer } from './errors.ts';
+
+// Source text of JSON values, cut out of a document: JSON.parse loses digits of numbers, spelling and duplicate fields
+// (docs/design/writing-a-page.md, "Parse"). Every function expects text that JSON.parse has accepted. Other text gives
+// meaningless results, but never an endless loop or a stack overflow.
 
 const QUOTE = 34;
 const COMMA = 44;
@@ -15,25 +13,21 @@ const CLOSE_BRACKET = 93;
 const OPEN_BRACE = 123;
 const CLOSE_BRACE = 125;
 
-/** Below this many levels `canonicalText` copies the text, so that no nesting overflows the stack. */
+/** Deeper levels are copied as they stand, so that no nesting overflows the stack. */
 const MAX_CANONICAL_DEPTH = 500;
-
-/** Values other than strings are numbers where their first character is this one or less. */
+/** A scalar other than a string is a number if its first character is not greater. */
 const NINE = 57;
 
 /**
- * Source texts of the elements of an array.
- * @param path field names that lead from the document's root to the array; [] for the root itself
- * @throws RangeError where no array is at the path; MalformedAnswer where a name occurs twice in an object on the way
+ * Source texts of an array's elements.
+ * @param path field names from the document's root to the array; [] for the root itself
+ * @throws RangeError if no array is at the path; MalformedAnswer if a name occurs twice in an object on the way
  */
 export function sliceElements(text: string, path: readonly string[]): string[] {
   let at = valueStart(text, 0);
   for (const field of path.slice(0, -1)) {
-    const once = namesOnce();
-    at =
-      text.charCodeAt(at) === OPEN_BRACE
-        ? (findField(text, at, field, once)?.start ?? text.length)
-        : text.length;
+    const isObject = text.charCodeAt(at) === OPEN_BRACE;
+    at = (isObject ? findField(text, at, field, namesOnce()) : undefined)?.start ?? text.length;
   }
   const last = path.at(-1);
   const elements = last === undefined ? cutArray(text, at)?.elements : arrayField(text, at, last);
@@ -41,7 +35,7 @@ export function sliceElements(text: string, path: readonly string[]): string[] {
   return elements;
 }
 
-/** @throws MalformedAnswer where a name occurs twice in the object: which of its values counts is not known */
+/** @throws MalformedAnswer if a name occurs twice in the object: it is unknown which value counts */
 export function refuseRepeatedNames(objectSource: string): void {
   const at = valueStart(objectSource, 0);
   if (objectSource.charCodeAt(at) === OPEN_BRACE) eachMember(objectSource, at, namesOnce());
@@ -57,7 +51,7 @@ function namesOnce(): (name: string) => void {
   };
 }
 
-/** The elements of a field's array, cut while its end is looked for: the array is nearly all of the text. */
+/** Elements of a field's array, cut while its end is searched: the array is nearly all of the text. */
 function arrayField(text: string, at: number, field: string): string[] | undefined {
   if (text.charCodeAt(at) !== OPEN_BRACE) return undefined;
   const literal = JSON.stringify(field);
@@ -77,7 +71,7 @@ function cutArray(text: string, open: number): { elements: string[]; end: number
   let at = valueStart(text, open + 1);
   while (at < text.length && text.charCodeAt(at) !== CLOSE_BRACKET) {
     const end = valueEnd(text, at);
-    // No value begins here: the text is no JSON, and going on would not end.
+    // Not JSON: the loop would not end.
     if (end === at) return undefined;
     elements.push(text.slice(at, end));
     at = valueStart(text, end);
@@ -87,8 +81,8 @@ function cutArray(text: string, open: number): { elements: string[]; end: number
 }
 
 /**
- * Source text of a top-level field's value; of duplicates the last one, as JSON.parse takes it.
- * @returns undefined where the item is no object or lacks the field
+ * Source text of a top-level field's value; of duplicates the last one, like JSON.parse.
+ * @returns undefined if the item is no object or lacks the field
  */
 export function fieldSource(itemSource: string, field: string): string | undefined {
   const at = valueStart(itemSource, 0);
@@ -97,7 +91,7 @@ export function fieldSource(itemSource: string, field: string): string | undefin
   return found === undefined ? undefined : itemSource.slice(found.start, found.end);
 }
 
-/** Source texts of all top-level fields, in the order of the text; of duplicates the last one's value. */
+/** Source texts of all top-level fields, in their order; of duplicates the last value. */
 export function fieldSources(itemSource: string): Map<string, string> {
   const sources = new Map<string, string>();
   const at = valueStart(itemSource, 0);
@@ -110,39 +104,29 @@ export function fieldSources(itemSource: string): Map<string, string> {
 }
 
 /**
- * One text for all spellings of a value: white space, order of fields, superseded duplicates and the escapes in
- * strings make no difference. Numbers keep their source text, digit by digit: parsed, 2⁵³ and 2⁵³+1 are equal.
- * The result is JSON that parses to the same value.
- * @param leaveOut top-level fields that are not to be part of it
- * @param spell how a number is spelled; left out: as in the text
+ * One text for all spellings of a value: white space, order of fields, superseded duplicates and escapes in strings
+ * make no difference. Numbers keep their source text: parsed, 2⁵³ and 2⁵³+1 are equal. The result is JSON of the same
+ * value.
+ * @param leaveOut top-level fields that it omits
+ * @param spell respells a number
  */
 export function canonicalText(
   source: string,
   leaveOut?: ReadonlySet<string>,
-  spell: NumberSpelling = asItStands,
+  spell = (number: string): string => number,
 ): string {
-  return canonical(source, { at: valueStart(source, 0), spell }, leaveOut, 0);
+  return canonical(source, { at: valueStart(source, 0), spell, leaveOut }, 0);
 }
 
-type NumberSpelling = (source: string) => string;
-
-/** Where in the text the next value begins, and how its numbers are spelled. */
+/** Where the next value begins, and the options of `canonicalText`. */
 interface Place {
   at: number;
-  readonly spell: NumberSpelling;
+  readonly spell: (number: string) => string;
+  readonly leaveOut: ReadonlySet<string> | undefined;
 }
 
-function asItStands(source: string): string {
-  return source;
-}
-
-/** Reads the value at `place.at`, which is behind it afterwards. */
-function canonical(
-  text: string,
-  place: Place,
-  leaveOut: ReadonlySet<string> | undefined,
-  depth: number,
-): string {
+/** Reads the value at `place.at`, and moves that behind it. */
+function canonical(text: string, place: Place, depth: number): string {
   const start = place.at;
   const first = text.charCodeAt(start);
   if (first === QUOTE) {
@@ -155,9 +139,7 @@ function canonical(
     const value = text.slice(start, place.at);
     return first <= NINE ? place.spell(value) : value;
   }
-  return first === OPEN_BRACE
-    ? canonicalObject(text, place, leaveOut, depth)
-    : canonicalArray(text, place, depth);
+  return first === OPEN_BRACE ? canonicalObject(text, place, depth) : canonicalArray(text, place, depth);
 }
 
 function canonicalArray(text: string, place: Place, depth: number): string {
@@ -165,7 +147,7 @@ function canonicalArray(text: string, place: Place, depth: number): string {
   place.at = valueStart(text, place.at + 1);
   while (place.at < text.length && text.charCodeAt(place.at) !== CLOSE_BRACKET) {
     if (result.length > 1) result += ',';
-    result += canonical(text, place, undefined, depth + 1);
+    result += canonical(text, place, depth + 1);
     place.at = valueStart(text, place.at);
     if (text.charCodeAt(place.at) === COMMA) place.at = valueStart(text, place.at + 1);
   }
@@ -173,25 +155,20 @@ function canonicalArray(text: string, place: Place, depth: number): string {
   return `${result}]`;
 }
 
-function canonicalObject(
-  text: string,
-  place: Place,
-  leaveOut: ReadonlySet<string> | undefined,
-  depth: number,
-): string {
-  /** As `canonicalString` spells them. */
+function canonicalObject(text: string, place: Place, depth: number): string {
   const names: string[] = [];
   const values: string[] = [];
+  const leaveOut = depth === 0 && place.leaveOut?.size !== 0 ? place.leaveOut : undefined;
   place.at = valueStart(text, place.at + 1);
   while (place.at < text.length && text.charCodeAt(place.at) === QUOTE) {
     const nameEnd = stringEnd(text, place.at);
     const name = canonicalString(text.slice(place.at, nameEnd));
     place.at = valueStart(text, afterColon(text, nameEnd));
-    if (isLeftOut(name, leaveOut)) {
+    if (leaveOut?.has(JSON.parse(name) as string) === true) {
       place.at = valueEnd(text, place.at);
     } else {
       names.push(name);
-      values.push(canonical(text, place, undefined, depth + 1));
+      values.push(canonical(text, place, depth + 1));
     }
     place.at = valueStart(text, place.at);
     if (text.charCodeAt(place.at) === COMMA) place.at = valueStart(text, place.at + 1);
@@ -205,22 +182,15 @@ function canonicalObject(
   return `${result}}`;
 }
 
-function isLeftOut(name: string, leaveOut: ReadonlySet<string> | undefined): boolean {
-  return leaveOut !== undefined && leaveOut.size > 0 && leaveOut.has(JSON.parse(name) as string);
-}
-
-/** How many orders are remembered, of names that have so many characters together. */
+/** Most orders in the cache, and most characters of one's names. */
 const MOST_ORDERS = 1000;
 const MOST_CHARACTERS = 4000;
-/**
- * By the names, one behind another. The items of a collection have the same ones, and to sort them takes as long as to
- * read an item.
- */
+/** By the joined names. The items of a collection share them, and sorting takes as long as reading an item. */
 const orders = new Map<string, readonly number[]>();
 
-/** Where each member, in canonical order, stands among `names`: of duplicates the last one alone. */
+/** Indexes of `names` in canonical order; of duplicates only the last one's. */
 function canonicalOrder(names: readonly string[]): readonly number[] {
-  // One alone is a slice, which would keep the whole page in memory; joined, they are a copy.
+  // A single name is a slice, which would keep the whole page in memory; joined names are a copy.
   if (names.length < 2) return names.length === 0 ? [] : [0];
   const key = names.join('');
   const known = orders.get(key);
@@ -232,12 +202,12 @@ function canonicalOrder(names: readonly string[]): readonly number[] {
   return order;
 }
 
-/** A string literal in JSON.stringify's spelling, which most have already: they have no escapes. */
+/** A string literal in JSON.stringify's spelling. Most have no escapes, and stay. */
 function canonicalString(literal: string): string {
   return literal.includes('\\') ? JSON.stringify(JSON.parse(literal)) : literal;
 }
 
-/** Where the value of `field` is, in the object that opens at `at`; the last one of duplicates. */
+/** Start and end of the value of `field` in the object that opens at `at`; of duplicates the last one's. */
 function findField(
   text: string,
   at: number,
@@ -255,7 +225,7 @@ function findField(
 
 /**
  * Calls `visit` for each member of the object that opens at `at`: name as spelled, start and end of the value.
- * @param endOf where the value that begins at `start` ends
+ * @param endOf finds the end of the value that begins at `start`
  */
 function eachMember(
   text: string,
@@ -299,7 +269,7 @@ function valueEnd(text: string, at: number): number {
       next = stringEnd(text, next);
     } else {
       next += 1;
-      // Braces and brackets differ from each other in bit 5 alone.
+      // Braces and brackets differ in bit 5 only.
       const shape = code & ~32;
       if (shape === OPEN_BRACKET) depth += 1;
       else if (shape === CLOSE_BRACKET && (depth -= 1) === 0) return next;
@@ -331,7 +301,7 @@ function stringEnd(text: string, at: number): number {
   return text.length;
 }
 
-/** The index behind the colon that follows a name; the text's end where none does. */
+/** The index behind the colon that follows a name; the text's end without one. */
 function afterColon(text: string, at: number): number {
   const colon = valueStart(text, at);
   return text.charCodeAt(colon) === COLON ? colon + 1 : text.length;

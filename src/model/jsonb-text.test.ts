@@ -34,17 +34,17 @@ describe('jsonbText', () => {
 });
 
 describe('a stored body', () => {
-  it('is kept as it was written where it is JSON, digit by digit', () => {
+  it('keeps JSON as it was written, digit by digit', () => {
     const body = '{"job_id": 9007199254740993, "x": 1.10}';
     expect(storedBody(body)).toEqual({ raw: body, verbatim: null });
   });
 
-  it('is a JSON string where it is no JSON', () => {
+  it('has other text as a JSON string', () => {
     for (const body of ['', 'not found', '<html>', '{"job_id": 1', '\uFEFF{}'])
       expect(storedBody(body)).toEqual({ raw: JSON.stringify(body), verbatim: null });
   });
 
-  it('keeps aside what jsonb can’t hold, escaped, so that text can', () => {
+  it('keeps the exact text, escaped, if jsonb can’t hold it', () => {
     expect(storedBody('{"a":"\\u0000"}')).toEqual({
       raw: '{"a":"\\ufffd"}',
       verbatim: '{"a":"\\u0000"}',

@@ -2,12 +2,11 @@ import { hash } from 'node:crypto';
 import type { KeyType, Scope } from './collections.ts';
 
 /**
- * Keys are strings of the service's own spelling. Their order:
- * - `bigint`: as integers.
- * - `text`: shorter first (UTF-8 bytes), then bytewise. Canonical non-negative integers so compare as integers
- *   (docs/design/walks.md, "Order is evidence"), IDs with a common prefix and a number by that number, and UUIDs,
- *   ULIDs and other fixed-length IDs as text. Postgres orders so by `octet_length(id), id collate "C"`, which an
- *   index serves. Decision record 0003.
+ * Order of keys, which are strings in the service's spelling (decision 0003):
+ * - `bigint`: as integers
+ * - `text`: shorter first (UTF-8 bytes), then bytewise. So canonical non-negative integers compare as integers
+ *   (docs/design/walks.md, "Order is evidence"), IDs with a common prefix by their number, and fixed-length IDs (UUIDs,
+ *   ULIDs) as text. Same as Postgres's `octet_length(id), id collate "C"`, which an index serves.
  */
 export function compareKeys(keyType: KeyType, a: string, b: string): -1 | 0 | 1 {
   if (a === b) return 0;
@@ -24,15 +23,14 @@ export function compareKeys(keyType: KeyType, a: string, b: string): -1 | 0 | 1 
 
 const INT8_MIN = -(2n ** 63n);
 const INT8_MAX = 2n ** 63n - 1n;
-/** Longest `text` key: a B-tree entry of PostgreSQL holds at most some 2,700 bytes. */
+/** Longest `text` key: a B-tree entry of PostgreSQL holds about 2,700 bytes. */
 export const MAX_TEXT_KEY_BYTES = 1024;
 
-export type KeyReading = { readonly key: string } | { readonly problem: string };
+type KeyReading = { readonly key: string } | { readonly problem: string };
 
 /**
- * Reads a key from the field's JSON source text (`12`, `"12"`), no digit lost.
- * `problem` is a reason for quarantine: the item can't be stored under a key.
- * @param source the field's value as JSON text; undefined where the item lacks the field
+ * Reads a key without losing a digit. `problem`: why the item goes to quarantine.
+ * @param source the field's value as JSON text (`12`, `"12"`); undefined if the item lacks the field
  */
 export function readKey(keyType: KeyType, source: string | undefined): KeyReading {
   if (source === undefined) return { problem: 'has no cursor ID' };
@@ -49,9 +47,7 @@ export function readKey(keyType: KeyType, source: string | undefined): KeyReadin
   if (keyType === 'bigint') {
     if (!/^-?\d{1,19}$/.test(text)) return { problem: 'has a cursor ID that is no 64-bit integer' };
     const integer = BigInt(text);
-    if (integer < INT8_MIN || integer > INT8_MAX) {
-      return { problem: 'has a cursor ID beyond 64 bits' };
-    }
+    if (integer < INT8_MIN || integer > INT8_MAX) return { problem: 'has a cursor ID beyond 64 bits' };
     return { key: integer.toString() };
   }
   if (text === '') return { problem: 'has an empty cursor ID' };
@@ -65,10 +61,9 @@ export function readKey(keyType: KeyType, source: string | undefined): KeyReadin
 }
 
 /**
- * By what a row that was forgotten is known again: SHA-256 of the table's name, a colon, and the row's `_key`, as SQL
- * can compute it (docs/recipes.md); hexadecimal. Who does not know the key learns it from the hash only by trying
- * keys.
- * @param key '' for the list itself whose items the scope's are
+ * Hash by which a forgotten row is recognized: SHA-256 of the table's name, a colon, and the row's `_key`, hexadecimal,
+ * as SQL can compute it (docs/recipes.md).
+ * @param key '' for all items of the scope's list
  */
 export function forgottenHash({ userId, collection, parent }: Scope, key: string): string {
   const row = [userId, parent, key].filter((part) => part !== '').join(':');

@@ -24,7 +24,7 @@ const body = fc
 
 type KeyType = 'text' | 'bigint';
 
-/** Pages that were read, and the texts that had to be. */
+/** Pages, and the texts that had to be read for them. */
 function pagesWithin(bytes?: number) {
   const known = new KnownPages(bytes);
   const reads: string[] = [];
@@ -36,13 +36,13 @@ function pagesWithin(bytes?: number) {
   return { page, reads };
 }
 
-/** All that anybody can ask a page, items' texts included. */
+/** Everything that a page can give, including its items' texts. */
 function all({ items, hasMore, nextCursor }: Page): unknown {
   const asked = items.map(({ key, problem, source, state }) => ({ key, problem, source, state }));
   return { items: asked, hasMore, nextCursor };
 }
 
-it('says of a body what reading it says, whether it came before or not', () => {
+it('a known body gives what reading it gives', () => {
   const bodies = fc.array(body, { minLength: 1, maxLength: 4 });
   fc.assert(
     fc.property(bodies, fc.constantFrom<KeyType[]>('text', 'bigint'), (texts, keyType) => {
@@ -54,7 +54,7 @@ it('says of a body what reading it says, whether it came before or not', () => {
   );
 });
 
-it('reads a body that comes again when an item is asked for its text, once', () => {
+it('a known body is read again once, when an item’s text is needed', () => {
   const { page, reads } = pagesWithin();
   const text = '{"data":[{"id":2,"a":1.50},{"id":1}],"has_more":true}';
   page(text);
@@ -65,7 +65,7 @@ it('reads a body that comes again when an item is asked for its text, once', () 
   expect(reads).toHaveLength(2);
 });
 
-it('takes no body for another, nor one kind of items for another', () => {
+it('no body is taken for another one, nor for another kind', () => {
   const { page } = pagesWithin();
   for (const [text, keyType] of [
     ['{"data":[{"id":1}]}', 'bigint'],
@@ -77,7 +77,7 @@ it('takes no body for another, nor one kind of items for another', () => {
   }
 });
 
-it('knows the hashes of a body by each rule apart', () => {
+it('each rule of hashing has its own hashes of a body', () => {
   const { page } = pagesWithin();
   const hashes = (rule: string, digit: string): unknown => {
     let made = 0;
@@ -93,12 +93,12 @@ it('knows the hashes of a body by each rule apart', () => {
   }
 });
 
-it('has no hashes of a page with an item that has no usable key', () => {
+it('a page with an item without a usable key has no hashes', () => {
   const { page } = pagesWithin();
   for (let round = 0; round < 2; round += 1) expect(page('{"data":[{"id":2},{}]}').hashes).toBeUndefined();
 });
 
-it('keeps what came last, within its bytes', () => {
+it('the cache keeps the latest bodies within its size', () => {
   const read = (bytes: number, ids: readonly number[]): number[] => {
     const { page, reads } = pagesWithin(bytes);
     for (const id of ids) page(`{"data":[{"id":${id}}]}`).hashes?.('every', () => ['a0'.repeat(16)]);

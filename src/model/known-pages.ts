@@ -1,32 +1,30 @@
 import { hash } from 'node:crypto';
 import type { Item, Page } from './page.ts';
 
-/** Bytes that may be remembered, by all accounts of a process: keys and hashes of half a million rows or so. */
+/** Size of the cache for all accounts of a process: keys and hashes of about half a million rows. */
 const MOST_BYTES = 24 * 1024 * 1024;
-/** What an entry takes besides its texts, about. */
+/** Estimated size of an entry without its texts. */
 const ENTRY_BYTES = 400;
-/** Of a content hash. */
 const HASH_BYTES = 16;
 
-/** What is remembered of a body: all that a walk asks of it, the keys of its items, and their content hashes. */
+/** What the cache keeps of a body: all that a walk needs of it. */
 interface KnownPage extends Pick<Page, 'hasMore' | 'nextCursor'> {
   /** Separated by line feeds, which no key contains. */
   readonly keys: string;
-  /** One behind another, by the rule of hashing. */
+  /** Concatenated content hashes, by the rule of hashing. */
   readonly hashes: Map<string, Buffer>;
-  /** About. */
+  /** Estimated. */
   bytes: number;
 }
 
 /**
- * Bodies that were read before. What a body says depends on its text alone: one that comes again, byte for byte, is
- * neither parsed, cut into items nor hashed, unless an item is asked for its text. Everything that follows is as for any
- * page: what Postgres holds is compared with it anew, so no condition is attached. Pages with an item that has no
- * usable key are always read. What was not asked for longest is forgotten first.
+ * Cache of bodies. A body that comes again, byte for byte, is neither parsed, cut into items nor hashed, unless an
+ * item's text is needed. Its rows are still compared with Postgres like any page's, so there is nothing to invalidate.
+ * Pages with an item without a usable key are not cached. The least recently used body goes first.
  */
 export class KnownPages {
   readonly #most: number;
-  /** In the order in which they came last. */
+  /** Least recently used first. */
   readonly #known = new Map<string, KnownPage>();
   #bytes = 0;
 
@@ -34,10 +32,7 @@ export class KnownPages {
     this.#most = most;
   }
 
-  /**
-   * @param kind what else decides how the text is read
-   * @param read reads the text @throws what it throws
-   */
+  /** @param kind what else decides how the text is read @throws what `read` throws */
   read(text: string, kind: string, read: (text: string) => Page): Page {
     const name = `${kind} ${hash('sha256', text, 'base64')}`;
     const known = this.#known.get(name);
@@ -56,7 +51,17 @@ export class KnownPages {
       if (item === undefined) throw new RangeError(`the body has no item ${index}`);
       return item;
     };
-    const items = keys === '' ? [] : keys.split('\n').map((key, index) => new LateItem(itemAt, index, key));
+    // The body is read again when an item is asked for more than its key.
+    const items = (keys === '' ? [] : keys.split('\n')).map((key, index): Item => ({
+      key,
+      problem: undefined,
+      get source() {
+        return itemAt(index).source;
+      },
+      get state() {
+        return itemAt(index).state;
+      },
+    }));
     return { items, hasMore, nextCursor, hashes: this.#hashesOf(name, known) };
   }
 
@@ -65,7 +70,7 @@ export class KnownPages {
       const before = known.hashes.get(rule);
       if (before !== undefined) return unpack(before);
       const hashes = make();
-      // Memory of its own: what Buffer.from gives is a piece of 64 KB, which lasts as long as any of its pieces.
+      // Buffer.from would take a piece of a shared 64 KB block, which lives as long as any of its pieces.
       const bytes = Buffer.allocUnsafeSlow(hashes.length * HASH_BYTES);
       bytes.write(hashes.join(''), 'hex');
       known.hashes.set(rule, bytes);
@@ -74,7 +79,7 @@ export class KnownPages {
     };
   }
 
-  /** Makes the page the latest one. @param more bytes that it takes now */
+  /** Makes the page the most recently used one. @param more bytes by which it has grown */
   #add(name: string, page: KnownPage, more: number): void {
     this.#forget(name);
     page.bytes += more;
@@ -92,7 +97,7 @@ export class KnownPages {
   }
 }
 
-/** What is to be remembered of a page; undefined: an item has no usable key. */
+/** @returns undefined if an item has no usable key */
 function remembered({ items, hasMore, nextCursor }: Page): KnownPage | undefined {
   const all = items.map(({ key, problem }) => (problem === undefined ? key : undefined));
   if (!all.every((key) => key !== undefined && key !== '' && !key.includes('\n'))) return undefined;
@@ -114,26 +119,4 @@ function unpack(bytes: Buffer): string[] {
 
 function copyOf(text: string): string {
   return Buffer.from(text).toString();
-}
-
-/** An item of a body that was read before: that is read again when somebody asks for more than the key. */
-class LateItem implements Item {
-  readonly #itemAt: (index: number) => Item;
-  readonly #index: number;
-  readonly key: string;
-  readonly problem = undefined;
-
-  constructor(itemAt: (index: number) => Item, index: number, key: string) {
-    this.#itemAt = itemAt;
-    this.#index = index;
-    this.key = key;
-  }
-
-  get source(): string {
-    return this.#itemAt(this.#index).source;
-  }
-
-  get state(): Item['state'] {
-    return this.#itemAt(this.#index).state;
-  }
 }

@@ -1,40 +1,40 @@
 /**
- * A page of a list as the service answered it, proven to be a complete list envelope (specification 2.5,
- * invariant 2): nothing else is ever called a page.
+ * A page of a list as the service answered it, proven to be a complete list envelope (specification 2.5, invariant 2):
+ * nothing else is ever called a page.
  */
 export interface Page {
   readonly items: readonly Item[];
-  /** As answered; undefined where the envelope has no boolean `has_more`. */
+  /** As answered; undefined if the envelope has no boolean `has_more`. */
   readonly hasMore: boolean | undefined;
   /**
    * The server's own cursor (`next_cursor`), preferred to the last item's ID. Null: the server says that no page
    * follows; undefined: the envelope has no such field.
    */
   readonly nextCursor: string | null | undefined;
-  /** Left out: nothing is known of it. */
+  /** Left out if unknown. */
   readonly served?: Served;
   /**
-   * Content hashes of the items, hexadecimal digits: those of a body that came before are not made again. Left out: they
-   * are made each time.
-   * @param rule the name of the rule by which `make` makes them
+   * Content hashes of the items, hexadecimal. Those of a body that came before are not computed again; if this is left
+   * out, they always are.
+   * @param rule name of the rule by which `make` computes them
    */
   readonly hashes?: (rule: string, make: () => string[]) => readonly string[];
 }
 
-/** What an answer says of its freshness. */
+/** An answer's own statement of its freshness. */
 export interface Served {
   /** Its `Date`: milliseconds by the service's clock, whole seconds; undefined without a readable one. */
   readonly date: number | undefined;
-  /** Its `Age` (ms): how long a cache between us and the service kept it; 0 without one. */
+  /** Its `Age`, ms: its time in caches between us and the service; 0 without one. */
   readonly ageMs: number;
 }
 
-/** A cache gave the answer, and says so. */
+/** Whether a cache gave the answer and says so. */
 export function isCopy(served: Served | undefined): boolean {
   return served !== undefined && served.ageMs > 0;
 }
 
-/** How long (ms) a cache kept the answer. */
+/** Upper bound of the answer's time in caches, ms. */
 export function ageOf({ served }: { readonly served?: Served }): number {
   // The header has whole seconds.
   return served !== undefined && isCopy(served) ? served.ageMs + 1_000 : 0;
@@ -42,76 +42,48 @@ export function ageOf({ served }: { readonly served?: Served }): number {
 
 /** Which part of its list a page shows. */
 export interface PagePlace {
-  /** The key before its first item; null: it begins at the top; undefined: not known. */
+  /** The key before its first item; null: it begins at the top; undefined: unknown. */
   readonly after: string | null | undefined;
-  /** Nothing follows it. A page that begins at the top is then the whole list. */
+  /** Nothing follows it. A page that also begins at the top is the whole list. */
   readonly ends: boolean;
 }
 
 /**
- * One item. What JSON.parse made of it is not kept: numbers may have lost digits there, and all that of a page, while the
- * page waits for Postgres, would outlive the young generation of the heap.
+ * One item. The value of JSON.parse is not kept: its numbers may have lost digits, and a page of such values that waits
+ * for Postgres would outlive the young generation of the heap.
  */
 export interface Item {
-  /** The item's JSON text, cut out of the response's body: it loses no digit or spelling. */
+  /** The item's JSON text, cut out of the response's body: no digit or spelling is lost. */
   readonly source: string;
   readonly state: StateClass;
-  /** Cursor ID as stored and echoed; undefined where the item has no usable one (then `problem` says why). */
+  /** Cursor ID as stored and echoed; undefined if the item has no usable one (`problem` says why). */
   readonly key: string | undefined;
   /** Why the item can't be stored under a key, to follow "the item …"; undefined for a good key. */
   readonly problem: string | undefined;
 }
 
 /**
- * Class of a state, which is open text: it decides how often the row is read again (docs/design/walks.md). `failed`
+ * Class of a state, which is open text. It decides how often the row is read again (docs/design/walks.md). `failed`
  * sounds final, but services retry.
  */
 type StateClass = 'finished' | 'failed' | 'open';
 
-const FINISHED = new Set([
-  'analysed',
-  'analyzed',
-  'archived',
-  'canceled',
-  'cancelled',
-  'closed',
-  'complete',
-  'completed',
-  'completed_with_errors',
-  'deleted',
-  'done',
-  'expired',
-  'finished',
-  'ok',
-  'partial_failure',
-  'partial_success',
-  'partially_completed',
-  'ready',
-  'skipped',
-  'succeeded',
-  'success',
-  'successful',
-]);
-const FAILED = new Set([
-  'aborted',
-  'error',
-  'errored',
-  'fail',
-  'failed',
-  'failure',
-  'rejected',
-  'timed_out',
-  'timeout',
-]);
+const FINISHED = new Set(
+  (
+    'analysed analyzed archived canceled cancelled closed complete completed completed_with_errors deleted done ' +
+    'expired finished ok partial_failure partial_success partially_completed ready skipped succeeded success successful'
+  ).split(' '),
+);
+const FAILED = new Set('aborted error errored fail failed failure rejected timed_out timeout'.split(' '));
 
 /**
  * Class of a state as the service sent it: any letter case, words joined by space, hyphen, underscore or camelCase.
- * @param value the item's state; undefined: items have no state, and are taken as finished
+ * @param value the item's state; undefined: items without a state count as finished
  */
 export function stateClass(value: unknown): StateClass {
   if (value === undefined) return 'finished';
   if (typeof value !== 'string') return 'open';
-  // As most services spell it.
+  // The usual spelling, without the work below.
   if (FINISHED.has(value)) return 'finished';
   const word = value
     .trim()
@@ -122,7 +94,7 @@ export function stateClass(value: unknown): StateClass {
   return FAILED.has(word) ? 'failed' : 'open';
 }
 
-/** The class of an item's state. @param fields as JSON.parse sees them */
+/** @param fields an item as JSON.parse gives it */
 export function stateOf(fields: Readonly<Record<string, unknown>>): StateClass {
   return stateClass(fields['status'] ?? fields['state']);
 }

@@ -16,13 +16,13 @@ const privacy = new Privacy({
 const parsed = (text: string | undefined): unknown => JSON.parse(text ?? '"nothing"');
 
 describe('an item', () => {
-  it('loses a field of the top level there alone, and one of any depth everywhere, however it is spelled', () => {
+  it('loses a field of the top level only there, and one of any depth everywhere, in any spelling', () => {
     const source = String.raw`{"job_id":1,"notes":"a","x":[{"notes":"b","s\u0065cret":{"y":1}}],"secret":[2],"secret":3}`;
     expect(parsed(privacy.item('research_jobs', source))).toEqual({ job_id: 1, x: [{ notes: 'b' }] });
     expect(privacy.item('list_items', source)).toBe(source);
   });
 
-  it('is kept to no depth that is not looked at', () => {
+  it('is cut off below the deepest level that is searched', () => {
     const deep = `${'[{"a":'.repeat(2_000)}{"secret":"canary"}${'}]'.repeat(2_000)}`;
     expect(privacy.item('research_jobs', `{"x":${deep}}`)).not.toContain('canary');
   });
@@ -52,7 +52,7 @@ describe('an item', () => {
 describe('an event', () => {
   const body = '{"id":"e","type":"t","data":{"notes":1,"owner":2,"x":{"email":"m","notes":3}},"owner":4}';
 
-  it('is emptied at any depth, by the collections that it names; one that names none by all', () => {
+  it('loses fields at any depth, by the collections that it names; without any, by all', () => {
     const of = (...names: ('research_jobs' | 'lists')[]): unknown =>
       parsed(
         privacy.event(

@@ -5,7 +5,7 @@ import { canonicalText, fieldSources, sliceElements } from './json-text.ts';
 import { isJson, jsonbNumber } from './jsonb.ts';
 import type { OperationName } from './submission.ts';
 
-/** `MIRROR_EXCLUDE_FIELDS` or `MIRROR_HASH_FIELDS`: `field`, of the top level, or `**.field`, at any depth. */
+/** Of MIRROR_EXCLUDE_FIELDS or MIRROR_HASH_FIELDS: `field` at the top level, `**.field` at any depth. */
 export type NamedFields = Readonly<Record<CollectionName, readonly string[]>>;
 
 export interface PrivacySettings {
@@ -14,41 +14,42 @@ export interface PrivacySettings {
   readonly hashKey?: { reveal(): string } | undefined;
 }
 
-/** By which rows, events and operations are found: never left out, never hashed. */
+/** Fields by which rows, events and operations are found: never left out or hashed. */
 export const KEY_FIELDS: ReadonlySet<string> = new Set(
   COLLECTIONS.flatMap((each) =>
     each.kind === 'single' ? ['id', 'user_id'] : [each.keyField, each.parent?.column ?? 'id'],
   ),
 );
 
-/** Collections whose fields an operation's payload and answer may have (docs/operations.md, "Privacy"). */
+/** Collections whose fields an operation's payload and answer may contain (docs/operations.md, "Privacy"). */
 export const COLLECTIONS_OF: Readonly<Record<OperationName, readonly CollectionName[]>> = {
   research: ['research_jobs'],
   sequence: ['research_jobs'],
   bulk_research: ['bulk_research_jobs', 'research_jobs'],
   list: ['lists', 'list_items'],
   list_analyze: ['lists', 'list_items'],
-  // They make no row of their own.
+  // These two make no row.
   enrich: COLLECTION_NAMES,
   clay_enrich: COLLECTION_NAMES,
 };
 
 const ANY_DEPTH = '**.';
-/** Deeper than this, nothing is kept of a text whose fields are looked for at any depth. */
+/** Deeper levels are replaced by null. */
 const MOST_LEVELS = 500;
 const ENVELOPE = new Set(['id', 'type', 'created_at', 'data']);
 const HASHED = /^"[0-9a-f]{64}"$/;
-/** Letters and digits by which a value is told in an answer that may have cut it; shorter ones are in too many words. */
-const LEAST_QUOTED = 4;
+/** Length of the prefix by which a quoted value is found, in letters and digits: the answer may have cut it. */
 const MOST_QUOTED = 8;
+/** Shorter values are in too many words. */
+const LEAST_QUOTED = 4;
 
-/** What is to become of fields, by name; undefined: they stay. */
+/** What to do with a field; undefined: it stays. */
 type Change = (name: string, level: number) => 'drop' | 'hash' | undefined;
 
-/** What is left of texts of the service, and of payloads, before they are stored or quoted. */
+/** Leaves out and hashes fields of the service's texts and of payloads before they are stored or quoted. */
 export class Privacy {
   readonly #settings: PrivacySettings;
-  /** Of the collections that have such fields. */
+  /** Changes of items, of the collections that have any. */
   readonly #ofItems: ReadonlyMap<CollectionName, Change>;
 
   constructor(settings: PrivacySettings) {
@@ -59,7 +60,7 @@ export class Privacy {
     this.#ofItems = new Map(concerned.map((name) => [name, this.#named([name], false)]));
   }
 
-  /** Fields are left out or hashed: what the service says in words is not quoted, since it may have them. */
+  /** Fields are left out or hashed. The service's messages are then not quoted, since they may contain values. */
   get isOn(): boolean {
     return this.#ofItems.size > 0;
   }
@@ -68,25 +69,25 @@ export class Privacy {
     return collections.some((name) => this.#ofItems.has(name));
   }
 
-  /** SHA-256 of the key; undefined: none. */
+  /** SHA-256 of the key; undefined without one. */
   get keyFingerprint(): string | undefined {
     const key = this.#settings.hashKey;
     return key && hash('sha256', `key of hashes\n${key.reveal()}`, 'hex');
   }
 
-  /** The same for rules that leave the same of each item; '' where no field is hashed. */
+  /** Equal for rules that hash equally; '' if no field is hashed. */
   hashRule(collection: CollectionName): string {
     const fields = this.#fields('hash', collection).toSorted();
     return fields.length === 0 ? '' : JSON.stringify([fields, this.keyFingerprint]);
   }
 
-  /** @param stored the text is of the database: what looks hashed is */
+  /** @param stored the text is from the database: what looks like a hash is one */
   item(collection: CollectionName, source: string, stored = false): string {
     const named = this.#ofItems.get(collection);
     return named === undefined ? source : this.#rewrite(source, named, stored);
   }
 
-  /** @param rows those that the event names */
+  /** @param rows the rows that the event names */
   event(rows: readonly Pick<HintedRow, 'collection'>[], type: string | undefined, source: string): string {
     const bulk = type?.startsWith('bulk') === true ? (['research_jobs'] as const) : [];
     const collections =
@@ -104,9 +105,9 @@ export class Privacy {
   }
 
   /**
-   * What is left of an operation's answer. One that quotes a value of the payload that is not stored, whole or cut and in
-   * whatever spelling, keeps nothing but its keys.
-   * @returns undefined where nothing may be kept: what is no JSON may quote in any way
+   * What may be kept of an operation's answer. If it quotes a value of the payload that is not stored, whole or cut, in
+   * any spelling, only its keys are kept.
+   * @returns undefined if the answer is no JSON: it may quote in any way
    */
   answer(operation: OperationName, payload: string, body: string): string | undefined {
     const collections = COLLECTIONS_OF[operation];
@@ -133,7 +134,7 @@ export class Privacy {
     return (kind === 'drop' ? excludeFields : hashFields)?.[name] ?? [];
   }
 
-  /** @param everywhere the fields of the top level at any depth, too */
+  /** @param everywhere fields of the top level are changed at any depth */
   #named(collections: readonly CollectionName[], everywhere: boolean): Change {
     const top = new Map<string, 'drop' | 'hash'>();
     const deep = new Map<string, 'drop' | 'hash'>();
@@ -175,9 +176,9 @@ export class Privacy {
   }
 
   /**
-   * A string is hashed by its characters in UTF-8, anything else by its canonical JSON text with numbers as `jsonb`
-   * prints them, without zeros at a fraction's end; nothing else goes in, so equal values are equal in all tables. Null
-   * stays null.
+   * Hashes a string by its characters in UTF-8, any other value by its canonical JSON text with numbers as `jsonb`
+   * prints them, without trailing zeros. Nothing else goes in: equal values have equal hashes in all tables. Null stays
+   * null.
    */
   #hashed(value: string): string {
     if (value === 'null') return value;
@@ -195,12 +196,12 @@ export const NO_PRIVACY = new Privacy({
   excludeFields: Object.fromEntries(COLLECTION_NAMES.map((name) => [name, []])) as unknown as NamedFields,
 });
 
-/** 1 for 1.0, as SQL compares them. */
+/** 1 for 1.0: SQL takes them as equal. */
 function shortest(number: string): string {
   return number.includes('.') ? number.replace(/\.?0+$/, '') : number;
 }
 
-/** What can be quoted of a JSON value: its strings and numbers, and names that look like none of a field. */
+/** What an answer may quote of a JSON value: its strings and numbers, and names that don't look like a field's. */
 function words(source: string): string[] {
   const text = source.trim();
   if (text.startsWith('"')) return [JSON.parse(text) as string];
@@ -213,7 +214,7 @@ function words(source: string): string[] {
   return /^[-\d]/.test(text) ? [text] : [];
 }
 
-/** Letters and digits alone, in one case: the same of each spelling in JSON, in a URL, in a sentence. */
+/** Letters and digits in lower case: equal for all spellings in JSON, in a URL, in a sentence. */
 function plain(text: string): string {
   return text
     .replaceAll(/%([0-9a-f]{2})/gi, (_, code: string) => String.fromCodePoint(Number.parseInt(code, 16)))

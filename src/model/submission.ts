@@ -1,9 +1,7 @@
-/**
- * Words of submissions (docs/design/operations-out.md, "Submissions"): POST operations that are queued in Postgres,
- * sent at most once, and kept with their outcome. `db` keeps them, `submit` sends them; neither imports the other.
- */
+// Submissions (docs/design/operations-out.md): POST operations that are queued in Postgres, sent at most once, and kept
+// with their outcome.
 
-/** Operations as `<schema>.submit` names them (specification 4.4), in the order in which messages name them. */
+/** Operations by their names in `<schema>.submit` (specification 4.4), in the order that messages use. */
 export const OPERATION_NAMES = [
   'research',
   'enrich',
@@ -16,13 +14,10 @@ export const OPERATION_NAMES = [
 
 export type OperationName = (typeof OPERATION_NAMES)[number];
 
-/** Those that are carried out on something whose ID is part of the path; the others' payload says on what. */
+/** Operations whose path has the ID of their target. */
 export const TARGETED_OPERATIONS: readonly string[] = ['list_analyze', 'sequence'] satisfies OperationName[];
 
-/**
- * In the order of a submission's life. `held`: after a restore or copy, until released; `unknown`: it may have taken
- * effect, and is never sent again.
- */
+/** In the order of a submission's life. `held`: after a restore or copy, until released; `unknown`: not sent again. */
 export const SUBMISSION_STATES = [
   'held',
   'queued',
@@ -41,7 +36,7 @@ export interface QueuedSubmission {
   readonly operation: OperationName;
   /** Null for operations without a target. */
   readonly targetId: string | null;
-  /** UUID for the `Idempotency-Key` header: the same at every attempt. */
+  /** UUID for the `Idempotency-Key` header, the same at every attempt. */
   readonly requestId: string;
 }
 
@@ -49,7 +44,7 @@ export interface QueuedSubmission {
 export interface ClaimedSubmission extends QueuedSubmission {
   /** Body of the request: JSON text of an object, no digit lost. */
   readonly payload: string;
-  /** The request is written within so many ms of the call of `claim`, or not at all. */
+  /** The request is written within this time after the call of `claim`, ms, or not at all. */
   readonly sendBeforeMs: number;
 }
 
@@ -65,7 +60,7 @@ export type SubmissionOutcome =
       readonly status: number | undefined;
       readonly body: string | undefined;
       readonly error: string;
-      /** Milliseconds from now: by then the service's lists show whether it took effect. */
+      /** Time until the service's lists show whether it took effect, ms. */
       readonly conclusiveInMs: number;
     }
   /** Provably not carried out: nothing was written, or the service refused (429, 401 or 403). */
@@ -74,27 +69,27 @@ export type SubmissionOutcome =
 /** The submissions of one account, for its owner; every write is fenced. @throws LeaseLost, DatabaseUnavailable */
 export interface SubmissionStore {
   /**
-   * The oldest queued ones that may be tried now, by ID: at most `limit` of each operation, so that the oldest
-   * `limit` of each rate group are among them. None while the installation is on hold: queued ones become `held`.
+   * The oldest submissions that may be tried now, by ID: at most `limit` of each operation, so that the oldest `limit`
+   * of each rate group are among them. None while the installation is on hold: queued ones become `held`.
    */
   queued(limit: number): Promise<readonly QueuedSubmission[]>;
   /**
-   * `queued` → `sending`, committed before this resolves. Undefined, and then not to be sent: it is no longer queued,
-   * its last attempt is not finished, or the installation is on hold. Nor may anything be sent when it throws: the
-   * store puts back what it may have claimed.
+   * `queued` → `sending`, committed before this resolves. Undefined if it must not be sent: it is no longer queued, its
+   * last attempt is not finished, or the installation is on hold. Nothing may be sent if this throws: the store puts
+   * back what it may have claimed.
    */
   claim(id: string): Promise<ClaimedSubmission | undefined>;
   /**
-   * Writes the outcome of a claimed one, and hints for the rows that the answer names, in one transaction. The caller
-   * repeats it while the database is away; until it is done the submission can't be claimed again. It also replaces
-   * the `unknown` that `recover` may have written meanwhile; any other state stays.
+   * Writes the outcome of a claimed submission, and hints for the rows that the answer names, in one transaction. The
+   * caller repeats it while the database is away; until then the submission can't be claimed again. It also replaces an
+   * `unknown` that `recover` has written meanwhile; any other state stays.
    */
   finish(id: string, outcome: SubmissionOutcome): Promise<void>;
   /**
    * Makes `unknown` what an earlier owner left `sending`, once its request must be over.
-   * @param timeoutMs the longest that a request may take after it was written
-   * @param inHand those under way here, whose outcome this process will write
-   * @returns milliseconds until the next one is due; undefined: none is left
+   * @param timeoutMs longest time that a request may take after it was written
+   * @param inHand submissions whose outcome this process will write
+   * @returns milliseconds until the next one is due; undefined if none is left
    */
   recover(timeoutMs: number, inHand: readonly string[]): Promise<number | undefined>;
 }

@@ -1,11 +1,10 @@
 import type { SET_MOMENTS } from './collection-columns.ts';
 import type { CollectionName, Scope } from './collections.ts';
 
-/** `confirm`: reads suspected deletions again; `deletion`: deletes what was proven, without a request. */
+/** `confirm`: reads suspected deletions again; `deletion`: deletes proven ones, without a request. */
 export const WALK_KINDS = ['poll', 'refresh', 'full', 'confirm', 'deletion', 'single'] as const;
 type WalkKind = (typeof WALK_KINDS)[number];
 
-/** How a walk ended. */
 export const WALK_OUTCOMES = ['complete', 'failed', 'interrupted'] as const;
 
 export interface WalkStarted {
@@ -14,13 +13,10 @@ export interface WalkStarted {
   readonly resumed: boolean;
 }
 
-/** What one page's transaction did. */
-export interface PageWritten extends Readonly<
+/** One page's transaction. */
+export type PageWritten = { readonly scope: Scope; readonly kind: WalkKind } & Readonly<
   Record<'items' | 'inserted' | 'updated' | 'unchanged' | 'quarantined', number>
-> {
-  readonly scope: Scope;
-  readonly kind: WalkKind;
-}
+>;
 
 export interface WalkEnded extends Readonly<
   Record<'pages' | 'items' | 'inserted' | 'updated' | 'milliseconds', number>
@@ -28,7 +24,7 @@ export interface WalkEnded extends Readonly<
   readonly scope: Scope;
   readonly kind: WalkKind;
   readonly outcome: (typeof WALK_OUTCOMES)[number];
-  /** Why it failed; undefined otherwise. */
+  /** Set if it failed. */
   readonly error: Error | undefined;
 }
 
@@ -43,11 +39,11 @@ export interface SuspectsWait {
 export interface DeletionsJudged {
   /** For items that went with their lists: the whole collection, without a parent. */
   readonly scope: Scope;
-  /** Rows of the scope's own collection. */
+  /** Deleted rows of the scope's own collection. */
   readonly deleted: number;
 }
 
-/** The end of a walk: its row of `sync_log`, and what it means for the collection's freshness. */
+/** The end of a walk: its row of `sync_log`, and the change of the collection's freshness. */
 export interface WalkEnd {
   readonly scope: Scope;
   readonly kind: WalkKind;
@@ -56,7 +52,7 @@ export interface WalkEnd {
   readonly outcome: string;
   readonly totals: WalkTotals;
   readonly error?: string;
-  /** A poll between its cron line's runs that found nothing: there may be 35,000 a day, and none has a row. */
+  /** A poll between two runs of its cron line that found nothing: of up to 35,000 a day, none has a row. */
   readonly unlogged?: true;
   readonly collection?: CollectionChange;
 }
@@ -78,30 +74,24 @@ export const NO_WALK_TOTALS = {
   rateLimited: 0,
 };
 
-/** How many rows of each collection; those without any are left out. */
+/** Number of rows by collection; collections without any are left out. */
 export type RowsByCollection = ReadonlyMap<CollectionName, number>;
 
 /** Sums over walks of a collection, and over the deletions that they proved. */
 export interface ReadTotals extends WalkTotals {
-  /** Rows of other collections that were deleted with theirs. */
+  /** Rows of other collections that were deleted along. */
   readonly along: RowsByCollection;
 }
 
 export const NO_TOTALS: ReadTotals = { ...NO_WALK_TOTALS, along: new Map() };
 
-const COUNTS = Object.keys(NO_WALK_TOTALS) as readonly (keyof WalkTotals)[];
-
 /** Sums of two walks, or of a walk and one more page. */
 export function addTotals(a: ReadTotals, b: Partial<ReadTotals>): ReadTotals {
   const sums = { ...NO_WALK_TOTALS };
-  for (const name of COUNTS) sums[name] = a[name] + (b[name] ?? 0);
-  return { ...sums, along: addRows(a.along, b.along) };
-}
-
-function addRows(a: RowsByCollection, b: RowsByCollection = new Map()): RowsByCollection {
-  const sums = new Map<CollectionName, number>(a);
-  for (const [name, rows] of b) if (rows > 0) sums.set(name, (sums.get(name) ?? 0) + rows);
-  return sums;
+  for (const name of Object.keys(sums) as (keyof WalkTotals)[]) sums[name] = a[name] + (b[name] ?? 0);
+  const along = new Map(a.along);
+  for (const [name, rows] of b.along ?? []) if (rows > 0) along.set(name, (along.get(name) ?? 0) + rows);
+  return { ...sums, along };
 }
 
 /** What a page's outcomes add to its walk's totals. */
@@ -118,26 +108,17 @@ export function totalsOf(
   };
 }
 
-/** When a reading took place: it serves the runs that were due when it began, and misses those due since. */
-export interface Keeps {
-  readonly begun: Date;
-  readonly ended: Date;
-}
-
-/** `{ polledAt?: Date, nextPollAt?: Date | null, … }` */
-type SetMoments = {
+/** Changes of a collection's row in `freshness`; fields that are left out stay. */
+export type CollectionChange = {
   readonly [C in (typeof SET_MOMENTS)[number] as C['field']]?: C['kind'] extends 'due' ? Date | null : Date;
-};
-
-/** Changes of a collection's row in `freshness`; what is left out stays as it is. */
-export interface CollectionChange extends SetMoments {
-  /** Given with the next runs by a reading: a run that became due while it went on stays. */
-  readonly keeps?: Keeps;
-  /** A reading of everything was under way then. */
+} & {
+  /** Time of the reading that sets the next runs. It served those due at its begin; runs that became due since stay. */
+  readonly keeps?: Readonly<Record<'begun' | 'ended', Date>>;
+  /** A reading of everything was running then. */
   readonly readingAt?: Date;
-  /** Since when it is not mirrored, because nobody asks for it. */
+  /** Not mirrored since, as no daemon is configured for it. */
   readonly pausedAt?: Date | null;
   readonly state?: 'current' | 'failing';
-  /** A failure to show, or null: the last one is over. */
+  /** A failure to show; null: the last one is over. */
   readonly failure?: { readonly message: string; readonly at: Date } | null;
-}
+};

@@ -50,7 +50,7 @@ describe('the latest moment of an item', () => {
     );
   });
 
-  it('is none where nothing is a moment', () => {
+  it('is undefined if no field is a moment', () => {
     const fields = {
       at: 1_772_445_600,
       on: 'yesterday',
@@ -62,7 +62,7 @@ describe('the latest moment of an item', () => {
 });
 
 describe('isPlainMoment', () => {
-  it('is true only of what timestampText spells alike', () => {
+  it('is true only for texts that timestampText leaves as they are', () => {
     const digits = fc.stringMatching(/^20[0-9]{2}-[0-3][0-9]-[0-3][0-9]T[0-2][0-9]:[0-6][0-9]:[0-6][0-9]Z$/);
     fc.assert(
       fc.property(fc.oneof(digits, fc.stringMatching(/^[-0-9T:Z. ]{19,21}$/)), (text) => {
@@ -73,7 +73,7 @@ describe('isPlainMoment', () => {
     );
   });
 
-  it('is true of usual moments, and of nothing near them', () => {
+  it('is true for usual moments, and for nothing close to them', () => {
     expect(isPlainMoment('"2026-11-28T23:59:59Z"')).toBe(true);
     const others = [
       '2026-11-28T23:59:59',

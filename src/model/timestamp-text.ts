@@ -5,9 +5,9 @@ const ISO_8601 =
 const MAX_OFFSET_HOURS = 15;
 
 /**
- * A moment in ISO 8601 in the one spelling that PostgreSQL reads the same under any setting, with all its digits
- * and its offset; no zone is UTC, no time of day is midnight.
- * @returns undefined for any other text, and for a moment that PostgreSQL can't hold
+ * A time in ISO 8601, respelled so that PostgreSQL reads it the same under any setting, with all digits and its offset.
+ * Without a zone it is UTC, without a time of day midnight.
+ * @returns undefined for any other text, and for a time that PostgreSQL can't hold
  */
 export function timestampText(text: string): string | undefined {
   const match = ISO_8601.exec(text);
@@ -31,18 +31,17 @@ export function timestampText(text: string): string | undefined {
   return `${year}-${month}-${day}T${hour}:${minute}:${second}${point}${offset}`;
 }
 
-/** A JSON string that is a moment as most are spelled, as `timestampText` spells it, too; on a day that all months have. */
+/** The usual spelling, on a day that all months have. */
 const PLAIN = /^"(?!0000)\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\dZ"$/;
 
-/** Whether a JSON string certainly is what `timestampText` would make of it: others may be moments nevertheless. */
+/** True only for a JSON string that `timestampText` would leave as it is; other strings may be times, too. */
 export function isPlainMoment(source: string): boolean {
   return PLAIN.test(source);
 }
 
 /**
- * The latest moment in any of an item's own fields, whatever their names: the specification (section 2.5) names none.
- * @param source its text
- * @returns milliseconds since the epoch; undefined where no field holds an ISO 8601 moment
+ * The latest time in any top-level field of an item, ms since the epoch: the specification (2.5) names no field.
+ * @returns undefined if no field holds an ISO 8601 time
  */
 export function latestMoment(source: string): number | undefined {
   const moments = Object.values(JSON.parse(source) as object).flatMap((value) => {

@@ -11,26 +11,35 @@ import { fenced } from '../postgres/fenced.ts';
 import { ownIdentity } from '../postgres/heartbeat.ts';
 import { logAct, type Operator, operatorOn } from '../postgres/operator-log.ts';
 import { forgetReadings } from '../sync/recheck.ts';
-import { EXIT, type ExitCode, UsageError } from '../terminal/exit-code.ts';
 import { readUserId } from '../terminal/given.ts';
 import { onMirror } from '../terminal/open-mirror.ts';
-import { complain, type Options, say, type Shell } from '../terminal/shell.ts';
+import { complain, EXIT, type Options, say, type Shell, UsageError } from '../terminal/shell.ts';
 import { printList } from '../terminal/text-table.ts';
 
 export async function accountsAction(
   shell: Shell,
   action: string,
   [id, more]: string[],
-  {
-    json = false,
-    demo,
-    removeData: remove = false,
-    undo = false,
-  }: Options<'json' | 'demo' | 'removeData' | 'undo'>,
-): Promise<ExitCode> {
+  options: Options<'json' | 'demo' | 'removeData' | 'undo'>,
+) {
+  const { json = false, demo, removeData: remove = false, undo = false } = options;
   if (action === 'list') {
     if (id !== undefined) throw new UsageError('accounts list takes no user_id');
-    return onMirror(shell, 'accounts', { demo }, ({ db }) => list(shell, db, json));
+    return onMirror(shell, 'accounts', { demo }, async ({ db }) => {
+      const accounts = await listAccounts(db);
+      return printList(shell, {
+        json: json ? JSON.stringify({ accounts }) : undefined,
+        rows: accounts.map(({ userId, email, origin, keys, state, error }) => ({
+          account: userId,
+          email,
+          service: origin,
+          keys: keys.join(' '),
+          state: error === null ? state : `${state}: ${error}`,
+        })),
+        none: 'no account is mirrored yet',
+        below: countOf(accounts.length, 'account'),
+      });
+    });
   }
   if (id === undefined) throw new UsageError(`accounts ${action}: which account? "accounts list" tells them`);
   if (more !== undefined) throw new UsageError(`accounts ${action} takes one account at a time`);
@@ -40,28 +49,11 @@ export async function accountsAction(
   return onMirror(shell, 'accounts', { demo }, ({ db }) => retire(shell, db, userId, { json, remove, undo }));
 }
 
-async function list(shell: Shell, db: Db, json: boolean): Promise<ExitCode> {
-  const accounts = await listAccounts(db);
-  return printList(shell, {
-    json: json ? JSON.stringify({ accounts }) : undefined,
-    rows: accounts.map(({ userId, email, origin, keys, state, error }) => ({
-      account: userId,
-      email,
-      service: origin,
-      keys: keys.join(' '),
-      state: error === null ? state : `${state}: ${error}`,
-    })),
-    none: 'no account is mirrored yet',
-    below: countOf(accounts.length, 'account'),
-  });
-}
-
 /**
- * Makes the configured service the account's service, and forgets the owners of its keys: the next start asks for
- * them, and what another owner has becomes another account. Full walks are due.
- * @throws Unusable while a living process owns it; AccountRetired
+ * Makes the configured service the account's service. The next start asks again whose its keys are. Full walks are due.
+ * @throws Unusable while a living process owns the account; AccountRetired
  */
-async function move(shell: Shell, userId: string, json: boolean): Promise<ExitCode> {
+async function move(shell: Shell, userId: string, json: boolean) {
   const config = loadConfig(shell.env, 'service');
   const { url: origin, keys } = config.service;
   return onMirror(shell, 'accounts', { config, which: 'own' }, async ({ db }) => {
@@ -95,59 +87,43 @@ async function move(shell: Shell, userId: string, json: boolean): Promise<ExitCo
   });
 }
 
-/** Takes an account out of the mirror, beside a running daemon too, or back. */
+/** Takes an account out of the mirror, or back. A daemon may run meanwhile. */
 async function retire(
   shell: Shell,
   db: Db,
   userId: string,
   { json, remove, undo }: Readonly<Record<'json' | 'remove' | 'undo', boolean>>,
-): Promise<ExitCode> {
+) {
   const by = await operatorOn(db);
   const outcome = undo
     ? await takeBack(db, userId, by)
     : await retireAccount(db, userId, { now: await databaseTime(db), by, remove });
   const isKnown = outcome !== 'unknown';
-  let rows = 0;
-  if (remove && isKnown) {
-    await removeData(db, userId, (_, removed) => {
-      rows += removed;
-    });
+  const rows = remove && isKnown ? await removeData(db, userId) : 0;
+  const already = outcome === 'already' ? 'was retired already' : 'is retired';
+  let told = `account ${userId} ${already}: it is not mirrored, and nothing is sent for it, whatever MIRROR_API_KEY says`;
+  if (undo) {
+    const back = 'is taken back: it is mirrored again where MIRROR_API_KEY has a key of it';
+    told = `account ${userId} ${outcome === 'done' ? back : 'is not retired'}`;
   }
-  const removed = remove && isKnown ? `; ${countOf(rows, 'row')} of it removed` : '';
-  const told = `${sentence(userId, outcome, undo)}${removed}`;
+  if (!isKnown) told = `there is no account ${userId} here: "research-mirror accounts" tells them`;
+  if (remove && isKnown) told += `; ${countOf(rows, 'row')} of it removed`;
   say(shell, json ? JSON.stringify({ userId, outcome, undo, removedRows: rows }) : told);
   return isKnown ? EXIT.DONE : EXIT.NO;
 }
 
-function sentence(userId: string, outcome: Retired, undo: boolean): string {
-  if (outcome === 'unknown')
-    return `there is no account ${userId} here: "research-mirror accounts" tells them`;
-  if (undo) {
-    return outcome === 'done'
-      ? `account ${userId} is taken back: it is mirrored again where MIRROR_API_KEY has a key of it`
-      : `account ${userId} is not retired`;
-  }
-  const already = outcome === 'already' ? 'was retired already' : 'is retired';
-  return `account ${userId} ${already}: it is not mirrored, and nothing is sent for it, whatever MIRROR_API_KEY says`;
-}
-
-/** Whether an account was retired or taken back. */
-export type Retired = 'done' | 'already' | 'unknown';
-
 /**
- * Retires an account: from now on no program mirrors it or sends for it, whatever keys it has. The token rises, as at
- * a takeover, so a daemon that owns the account can write nothing more and gives it up within seconds. Submissions
- * that wait are cancelled; data stay.
- * @param now the database's time
- * @param remove whether its data go next
+ * Retires an account: no program mirrors it or sends for it any more. The token rises, as at a takeover, so its daemon
+ * can write nothing more and gives it up within seconds. Cancels waiting submissions. Data stay; `remove` says that
+ * they go next.
  */
 export function retireAccount(
   db: Db,
   userId: string,
-  { now, by, remove }: { readonly now: Date; readonly by: Operator; readonly remove: boolean },
-): Promise<Retired> {
+  { now, by, remove }: Readonly<{ now: Date; by: Operator; remove: boolean }>,
+) {
   return db.transaction(async (trx) => {
-    // A crash must not bring back, and send, what the user knows to be cancelled.
+    // A crash must not bring cancelled submissions back, and send them.
     await commitDurably(trx);
     const state = await lockedState(trx, userId);
     if (state === undefined) return 'unknown';
@@ -169,7 +145,7 @@ export function retireAccount(
 }
 
 /** Takes a retired account back: the next daemon that has a key of it mirrors it again. */
-export function takeBack(db: Db, userId: string, by: Operator): Promise<Retired> {
+function takeBack(db: Db, userId: string, by: Operator): ReturnType<typeof retireAccount> {
   return db.transaction(async (trx) => {
     const state = await lockedState(trx, userId);
     if (state === undefined) return 'unknown';
@@ -180,51 +156,16 @@ export function takeBack(db: Db, userId: string, by: Operator): Promise<Retired>
   });
 }
 
-/** Rows that one transaction removes. */
+/** Rows removed in one transaction. */
 const BATCH = 5_000;
 
 /**
- * Removes all rows of a retired account from every table of both schemas that has a `_user_id`, a batch in each
- * transaction. Its own row and its keys' rows stay: they say that it is retired. So does what people did with it.
- * @param onRemoved called after each batch
- * @throws RangeError where the account is not retired any more
+ * Removes all rows of a retired account, except its own row, its keys' rows and the operator log.
+ * @returns how many
+ * @throws RangeError if the account is not retired any more
  */
-export async function removeData(
-  db: Db,
-  userId: string,
-  onRemoved: (table: string, rows: number) => void,
-): Promise<void> {
-  for (const table of await tablesOfAccounts(db)) {
-    let removed: number;
-    do {
-      removed = await removeBatch(db, table, userId);
-      if (removed > 0) onRemoved(`${table.schema}.${table.name}`, removed);
-    } while (removed === BATCH);
-  }
-}
-
-interface TableName {
-  readonly schema: string;
-  readonly name: string;
-}
-
-async function removeBatch(db: Db, table: TableName, userId: string): Promise<number> {
-  return db.transaction(async (trx) => {
-    // The lock lasts to the end: nobody takes the account back in the middle.
-    if ((await lockedState(trx, userId)) !== 'retired') {
-      throw new RangeError(`account ${userId} was taken back: its data are not removed any further`);
-    }
-    const name = sql.id(table.schema, table.name);
-    const { numAffectedRows } = await trx.sql`
-      delete from ${name} where _user_id = ${userId}::bigint and ctid = any(array(
-        select t.ctid from ${name} as t where t._user_id = ${userId}::bigint limit ${BATCH}))`;
-    return Number(numAffectedRows ?? 0);
-  });
-}
-
-/** By the catalogue, without the tables of the account's own row, of its keys, and of what people did. */
-async function tablesOfAccounts(db: Db): Promise<TableName[]> {
-  const { rows } = await db.sql<TableName>`
+export async function removeData(db: Db, userId: string): Promise<number> {
+  const { rows: tables } = await db.sql<{ schema: string; name: string }>`
     select n.nspname as schema, c.relname as name
     from pg_catalog.pg_class as c
     join pg_catalog.pg_namespace as n on n.oid = c.relnamespace
@@ -233,15 +174,29 @@ async function tablesOfAccounts(db: Db): Promise<TableName[]> {
       and (n.nspname = ${db.schema} and c.relname <> 'operator_log'
         or n.nspname = ${db.stateSchema} and c.relname not in ('account', 'api_key'))
     order by n.nspname, c.relname`;
-  return rows;
+  let all = 0;
+  for (const table of tables) {
+    const name = sql.id(table.schema, table.name);
+    let removed: number;
+    do {
+      removed = await db.transaction(async (trx) => {
+        // The lock is kept until the commit, so the account can't be taken back meanwhile.
+        if ((await lockedState(trx, userId)) !== 'retired') {
+          throw new RangeError(`account ${userId} was taken back: its data are not removed any further`);
+        }
+        const { numAffectedRows } = await trx.sql`
+          delete from ${name} where _user_id = ${userId}::bigint and ctid = any(array(
+            select t.ctid from ${name} as t where t._user_id = ${userId}::bigint limit ${BATCH}))`;
+        return Number(numAffectedRows ?? 0);
+      });
+      all += removed;
+    } while (removed === BATCH);
+  }
+  return all;
 }
 
 async function lockedState(trx: Db, userId: string): Promise<string | undefined> {
-  const row = await trx.state
-    .selectFrom('account')
-    .select('state')
-    .where('_user_id', '=', userId)
-    .forNoKeyUpdate()
-    .executeTakeFirst();
-  return row?.state;
+  const { rows } = await trx.sql<{ state: string }>`
+    select state from ${trx.stateTable('account')} where _user_id = ${userId}::bigint for no key update`;
+  return rows[0]?.state;
 }

@@ -1,40 +1,30 @@
-import { existsSync } from 'node:fs';
-import { statfs } from 'node:fs/promises';
-import { dirname } from 'node:path';
 import { findBinaries } from '@research-mirror/embedded-postgres/binaries';
 import { databaseFolder } from '@research-mirror/embedded-postgres/embedded-state';
 import { isPortFree } from '@research-mirror/embedded-postgres/ports';
 import { ensureWritableFolder } from '@research-mirror/embedded-postgres/writable-folder';
 import { countOf, formatCount } from '@research-mirror/runtime/figures';
 import { messageOf } from '@research-mirror/runtime/message';
+import { existsSync } from 'node:fs';
+import { statfs } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { MIGRATIONS } from '../config/program.ts';
 import { databaseTime, type Db, quotedName } from '../postgres/db.ts';
-import { concernsWholeDatabase, failureMessage, sqlState } from '../postgres/sql-state.ts';
 import { missingRights, tryWriting, whatIsMissing } from '../postgres/inspection.ts';
-import { checkServer, migratedParts } from '../postgres/run-migrations.ts';
 import { listen } from '../postgres/notifications.ts';
 import { groupRoles, mayMakeRoles, roleId } from '../postgres/roles.ts';
+import { checkServer, migratedParts } from '../postgres/run-migrations.ts';
+import { concernsWholeDatabase, failureMessage, sqlState } from '../postgres/sql-state.ts';
 import { whyReadOnly } from '../status/readiness.ts';
-import { MIGRATIONS } from '../config/program.ts';
-import {
-  broken,
-  type Check,
-  type CheckFinding,
-  clockSkew,
-  type Context,
-  type Findings,
-  judgeVersion,
-  ok,
-  warning,
-} from './check.ts';
+import { broken, type Check, clockSkew, type Context, judgeVersion, ok, warning } from './check.ts';
 import { judgeClock } from './check-service.ts';
 
-/** Bytes of free space: below the first nothing goes on, below the second it is worth a look. */
+/** Bytes of free space. Below FULL the mirror can't work; below LITTLE it warns. */
 const FULL_BYTES = 256 * 1024 * 1024;
 const LITTLE_BYTES = 2 * 1024 * 1024 * 1024;
 
-/** A check of a database that is there, with a mirror in it or not. */
+/** A check that connects to the database; it is skipped while there is none. */
 const inside =
-  (look: (db: Db, context: Context) => Promise<Findings>): Check['run'] =>
+  (look: (db: Db, context: Context) => ReturnType<Check['run']>): Check['run'] =>
   async (context) =>
     context.server === 'absent' ? [] : look((await context.database()).db, context);
 
@@ -53,13 +43,13 @@ export const DATABASE_CHECKS: readonly Check[] = [
   { name: 'pooler', after: ['writable'], run: inside(pooler) },
 ];
 
-/** The folder itself, or the nearest above it that is there. */
+/** The folder, or its nearest ancestor that exists. */
 function nearestPresent(path: string): string {
   return existsSync(path) ? path : nearestPresent(dirname(path));
 }
 
-/** Whether the folder can be written, or made. A file appears in it for a moment. */
-async function dataFolder({ config: { database } }: Context): Promise<Findings> {
+/** Whether the folder can be written or created. Creates a file in it for a moment. */
+async function dataFolder({ config: { database } }: Context) {
   if (database.kind === 'external') return [];
   const { dataDir } = database;
   const folder = nearestPresent(dataDir);
@@ -67,7 +57,7 @@ async function dataFolder({ config: { database } }: Context): Promise<Findings> 
   return ok(`${dataDir} can be ${folder === dataDir ? 'written' : 'made'}`);
 }
 
-async function disk({ config: { database } }: Context): Promise<Findings> {
+async function disk({ config: { database } }: Context) {
   if (database.kind === 'external') return [];
   const folder = nearestPresent(await databaseFolder(database.dataDir));
   const { bavail, bsize } = await statfs(folder);
@@ -78,7 +68,7 @@ async function disk({ config: { database } }: Context): Promise<Findings> {
   return free < FULL_BYTES ? broken(`the disk is full: ${found}`, room) : warning(`only ${found}`, room);
 }
 
-async function reach(context: Context): Promise<CheckFinding> {
+async function reach(context: Context) {
   const { database } = context.config;
   if (database.kind === 'embedded' && context.server === 'absent') {
     const { pgBin, port } = database;
@@ -98,7 +88,7 @@ async function reach(context: Context): Promise<CheckFinding> {
   }
 }
 
-async function version({ config, server, database }: Context): Promise<CheckFinding> {
+async function version({ config, server, database }: Context) {
   const where = config.database;
   const isEmbedded = where.kind === 'embedded';
   const number =
@@ -111,13 +101,13 @@ async function version({ config, server, database }: Context): Promise<CheckFind
   return judgeVersion('PostgreSQL', number, update);
 }
 
-async function clock(db: Db, { clock: ours }: Context): Promise<CheckFinding> {
+async function clock(db: Db, { clock: ours }: Context) {
   const askedAt = ours.now();
   const said = (await databaseTime(db)).getTime();
   return judgeClock("the database's clock", clockSkew(said, 0, askedAt, ours.now()));
 }
 
-async function rights(db: Db): Promise<CheckFinding> {
+async function rights(db: Db) {
   const missing = await missingRights(db, MIGRATIONS);
   if (missing.length === 0) return ok('the user may make, own and write all that the mirror needs');
   return broken(`the user ${missing.map(({ what }) => what).join('; ')}`, {
@@ -126,7 +116,7 @@ async function rights(db: Db): Promise<CheckFinding> {
   });
 }
 
-async function roles(db: Db): Promise<CheckFinding> {
+async function roles(db: Db) {
   const missing: string[] = [];
   for (const { name } of groupRoles(db.schema)) if ((await roleId(db, name)) === null) missing.push(name);
   if (missing.length === 0) return ok('all are there');
@@ -137,7 +127,7 @@ async function roles(db: Db): Promise<CheckFinding> {
   });
 }
 
-async function migrations({ schema }: Db, { pending }: Context): Promise<CheckFinding> {
+async function migrations({ schema }: Db, { pending }: Context) {
   const { length } = await pending();
   if (length === 0) return ok(`schema ${schema} is of this version`);
   return warning(`schema ${schema} is behind by ${countOf(length, 'migration')}`, {
@@ -146,29 +136,26 @@ async function migrations({ schema }: Db, { pending }: Context): Promise<CheckFi
   });
 }
 
-/** What the migrations made and is gone. */
-async function objects({ mirror }: Context): Promise<Findings> {
+/** Whether everything that migrations made is there. */
+async function objects({ mirror }: Context) {
   const db = await mirror();
   if (db === undefined) return [];
   const missing = await whatIsMissing(db, MIGRATIONS);
   return missing === undefined ? ok('all that migrations made is there') : broken(missing);
 }
 
-/**
- * What somebody added to the mirror's tables that refuses writes, loses them, or may: triggers, rules, event triggers,
- * replica identity, row security and unlogged tables, as the catalogue has them. The mirror itself has none.
- */
-export async function foreignObjects(db: Db): Promise<Findings> {
+/** What others added to the mirror's tables that may refuse or lose writes. The mirror itself has none of it. */
+export async function foreignObjects(db: Db) {
   const made = await migratedParts(MIGRATIONS);
   const tables = made.flatMap((part) => /^table \{schema\}(\S+)$/.exec(part)?.[1] ?? []);
-  const { rows } = await db.sql<Pick<CheckFinding, 'state' | 'found' | 'sql'>>`
+  const { rows } = await db.sql<Pick<ReturnType<typeof ok>, 'state' | 'found' | 'sql'>>`
     with own as (
       select c.*, format('%I.%I', nspname, relname) as name from pg_class c join pg_namespace n on n.oid = relnamespace
       where nspname || '.' || relname = any(
         select ${db.schema}::text || place from unnest(${tables}::text[]) as place)),
     published as (select format('%I.%I', t.schemaname, t.tablename) as name, min(t.pubname) as publication
       from pg_publication_tables t join pg_publication p using (pubname) where pubupdate or pubdelete group by 1),
-    -- Internal ones are of foreign keys; bits 4, 8, 16: insert, delete, update.
+    -- Internal triggers belong to foreign keys. Bits 4, 8, 16: insert, delete, update.
     hindrance as (
       select 'warning' as state, format('the trigger %I of %s runs with each write, and can refuse it', tgname, name) as found,
         format('alter table %s disable trigger %I;', name, tgname) as sql
@@ -205,26 +192,26 @@ export async function foreignObjects(db: Db): Promise<Findings> {
   return rows.map((row) => warning(row.found, { ...row, remedy: 'where it is not meant, as a DBA' }));
 }
 
-/** Whether the database takes writes, tried. */
-export async function writable(db: Db, { mirror }: Pick<Context, 'mirror'>): Promise<CheckFinding> {
+/** Whether the database accepts writes: tries one. */
+export async function writable(db: Db, { mirror }: Pick<Context, 'mirror'>) {
   const readOnly = await whyReadOnly(db);
   if (readOnly !== undefined)
     return broken(readOnly, {
       remedy:
         'where it is no standby, take default_transaction_read_only away, as a DBA (in psql, \\drds shows where it is set)',
     });
-  // Without its schemas there is no place for a trial.
+  // Without the mirror's schemas there is nowhere to try.
   const place = await mirror();
   const refusal: unknown = place && (await tryWriting(place).catch((error: unknown) => error));
-  // What it lacks may be a right: `rights` names it.
+  // A missing right is reported by the check `rights`.
   if (refusal === undefined || sqlState(refusal) === '42501') return ok('takes writes');
   const why = `a trial table of a page's size can't be written: ${failureMessage(refusal)}`;
-  // Where no more than tables can't be made, as where DDL is frozen, `foreign_objects` names it.
+  // If only DDL is refused, `foreign_objects` says by what.
   return (concernsWholeDatabase(refusal) ? broken : warning)(why);
 }
 
-/** Whether wake-ups arrive: behind a transaction pooler LISTEN hears nothing. */
-async function pooler(_: Db, { config, clock, database, signal }: Context): Promise<Findings> {
+/** Whether notifications arrive: LISTEN hears nothing behind a transaction pooler. */
+async function pooler(_: Db, { config, clock, database, signal }: Context) {
   if (config.database.kind === 'embedded') return [];
   const variable = config.database.directUrl === undefined ? 'DATABASE_URL' : 'DATABASE_URL_DIRECT';
   const { direct: connection } = await database();

@@ -5,7 +5,7 @@ import { judgeClock, keyPlaces } from './check-service.ts';
 import { clockSkew } from './check.ts';
 
 describe('clockSkew', () => {
-  it('never says more than is true, whatever the network and the resolution do', () => {
+  it('never exceeds the true difference, whatever the network and the resolution do', () => {
     const time = fc.integer({ min: 0, max: 60_000 });
     fc.assert(
       fc.property(fc.integer({ min: -1e7, max: 1e7 }), time, time, (ahead, there, back) => {
@@ -21,7 +21,7 @@ describe('clockSkew', () => {
     );
   });
 
-  it('is of concern from five seconds on', () => {
+  it('is a warning from five seconds on', () => {
     expect(judgeClock('its clock', 4_999).state).toBe('ok');
     expect(judgeClock('its clock', 5_000)).toMatchObject({
       state: 'warning',
@@ -31,7 +31,7 @@ describe('clockSkew', () => {
   });
 });
 
-it('names keys by their place', () => {
+it('a key is named by its place', () => {
   expect(keyPlaces([{ at: 12 }], 20)).toBe('the 13th of MIRROR_API_KEY');
   expect(keyPlaces([{ at: 0 }], 1)).toBe('the key in MIRROR_API_KEY');
   expect(keyPlaces([{ at: 0 }, { at: 2 }, { at: 12 }], 20)).toBe('the 1st, 3rd and 13th of MIRROR_API_KEY');

@@ -1,6 +1,6 @@
-import { isTlsProblem } from '../service/transport.ts';
-import { PRIORITY } from '../service/rate-groups.ts';
-import { knownKeys, otherOwner, otherService } from '../postgres/accounts.ts';
+import { forEachConcurrently } from '@research-mirror/runtime/concurrency/for-each-concurrently';
+import { countOf, formatSpan, ordinal } from '@research-mirror/runtime/figures';
+import { messageOf } from '@research-mirror/runtime/message';
 import { COLLECTIONS } from '../model/collections.ts';
 import {
   KeyRefused,
@@ -10,32 +10,20 @@ import {
   ServiceError,
   TransportError,
 } from '../model/errors.ts';
-import { affectedBy, type ProblemCause } from '../status/problem.ts';
-import { forEachConcurrently } from '@research-mirror/runtime/concurrency/for-each-concurrently';
-import { countOf, formatSpan, ordinal } from '@research-mirror/runtime/figures';
-import { messageOf } from '@research-mirror/runtime/message';
+import { knownKeys, otherOwner, otherService } from '../postgres/accounts.ts';
+import { PRIORITY } from '../service/rate-groups.ts';
+import { isTlsProblem } from '../service/transport.ts';
 import { statusReport } from '../status/collect-status.ts';
-import {
-  AT_A_TIME,
-  broken,
-  type Check,
-  type CheckFinding,
-  type Context,
-  type Findings,
-  isAnswered,
-  ok,
-  type Ping,
-  unknown,
-  warning,
-} from './check.ts';
+import { affectedBy, type ProblemCause } from '../status/problem.ts';
+import { AT_A_TIME, broken, type Check, type Context, isAnswered, ok, unknown, warning } from './check.ts';
 
-/** Good keys, which may have different rights, with which every endpoint is read: so many at most. */
+/** Most keys with which every endpoint is read: keys may have different rights. */
 const READ_WITH = 20;
 const SOON = { remedy: 'try again in a minute' };
 const CLOCK_REMEDY =
   'let NTP set this machine’s clock (timedatectl set-ntp true); where it is right, tell the operator of the other machine';
 
-/** What mends a certificate, by the code of OpenSSL or Node; that of another is of an unknown authority. */
+/** Remedies by OpenSSL's or Node's error code. The default is AUTHORITY: an unknown authority. */
 const TLS_REMEDIES: Readonly<Record<string, string>> = {
   CERT_HAS_EXPIRED: 'the operator of the service has to renew it',
   CERT_NOT_YET_VALID: CLOCK_REMEDY,
@@ -43,7 +31,7 @@ const TLS_REMEDIES: Readonly<Record<string, string>> = {
 };
 const AUTHORITY = "get the authority's certificate (PEM) from the operator of the service";
 
-/** What one ping for each key shows, and with good keys a request for each collection. */
+/** They share one ping for each key; `endpoints` also reads each collection. */
 export const SERVICE_CHECKS: readonly Check[] = [
   { name: 'network', run: network },
   { name: 'tls', after: ['network'], run: tls },
@@ -54,26 +42,26 @@ export const SERVICE_CHECKS: readonly Check[] = [
   { name: 'service_clock', after: ['base_url'], run: serviceClock },
 ];
 
-/** They rest on what the service and the database have told. */
+/** Checks of the service's answers against the database. */
 export const ACCOUNT_CHECKS: readonly Check[] = [
   { name: 'accounts', after: ['base_url', 'objects', 'rights'], run: accounts },
   { name: 'failing', after: ['base_url', 'writable', 'objects', 'rights'], run: failing },
 ];
 
-async function network({ config: { service, proxy }, pings }: Context): Promise<CheckFinding> {
+async function network({ config: { service, proxy }, pings }: Context) {
   const { host, protocol } = new URL(service.url);
   const error = (await pings())[0]?.error;
   if (!(error instanceof TransportError) || isTlsProblem(error.code)) return ok(`${host} is reached`);
   const [variable, given] =
     protocol === 'https:' ? (['HTTPS_PROXY', proxy.https] as const) : (['HTTP_PROXY', proxy.http] as const);
-  // undici alone knows whom NO_PROXY excepts.
+  // Only undici evaluates NO_PROXY.
   const by = given === undefined ? '' : `, by the proxy of ${variable} unless NO_PROXY excepts the service`;
   return broken(`${messageOf(error)}${by}`, {
     remedy: `does the service run at that address? If so, mend the host in MIRROR_API_URL, or the way there: name server, firewall, proxy (${variable})`,
   });
 }
 
-async function tls({ config, pings }: Context): Promise<CheckFinding> {
+async function tls({ config, pings }: Context) {
   const error = (await pings())[0]?.error;
   if (!(error instanceof TransportError)) {
     const isEncrypted = config.service.url.startsWith('https:');
@@ -82,7 +70,7 @@ async function tls({ config, pings }: Context): Promise<CheckFinding> {
   return broken(messageOf(error), { remedy: TLS_REMEDIES[error.code ?? ''] ?? AUTHORITY });
 }
 
-async function baseUrl({ config, pings }: Context): Promise<CheckFinding> {
+async function baseUrl({ config, pings }: Context) {
   const { url } = config.service;
   const error = (await pings())[0]?.error;
   if (isAnswered(error)) return ok(url);
@@ -97,8 +85,8 @@ async function baseUrl({ config, pings }: Context): Promise<CheckFinding> {
   });
 }
 
-/** One finding for each key that is of no use, and one for each account, with its keys. */
-function judgeKeys(pings: readonly Ping[]): readonly CheckFinding[] {
+/** One finding for each key that can't be used, and one for each account with its keys. */
+function judgeKeys(pings: Awaited<ReturnType<Context['pings']>>) {
   const remedy =
     pings.length === 1
       ? "make a key on the account's page /api-keys, and put it there"
@@ -117,26 +105,23 @@ function judgeKeys(pings: readonly Ping[]): readonly CheckFinding[] {
   return [...useless, ...owned];
 }
 
-/**
- * Where keys stand in MIRROR_API_KEY, in words that show nothing of them: `the 1st and 3rd of MIRROR_API_KEY`.
- * @param count of all keys
- */
-export function keyPlaces(keys: readonly Pick<Ping, 'at'>[], count: number): string {
+/** Names keys without showing them: `the 1st and 3rd of MIRROR_API_KEY`. @param count of all keys */
+export function keyPlaces(keys: readonly { readonly at: number }[], count: number): string {
   if (count === 1) return 'the key in MIRROR_API_KEY';
   const places = new Intl.ListFormat('en-GB').format(keys.map(({ at }) => ordinal(at + 1)));
   return `the ${places} of MIRROR_API_KEY`;
 }
 
-/** A key may be good, and not permitted to read everything. */
-async function endpoints(context: Context): Promise<Findings> {
+/** Whether good keys may read every collection. */
+async function endpoints(context: Context) {
   const pings = await context.pings();
   const good = pings.filter(({ owner }) => owner !== undefined);
   const tried = good.slice(0, READ_WITH);
-  const findings: CheckFinding[] = [];
+  const findings: ReturnType<typeof ok>[] = [];
   await forEachConcurrently(tried, AT_A_TIME, async (ping) => {
     let list: string | undefined;
     for (const each of COLLECTIONS.filter(({ name }) => context.config.collections.includes(name))) {
-      // Of lists' items those of the first list are read, where there is one.
+      // Items are read of the first list, if there is one.
       if (each.name === 'list_items' && list === undefined) continue;
       const first = { cursor: undefined, limit: undefined, priority: PRIORITY.POLL, signal: context.signal };
       try {
@@ -159,7 +144,7 @@ async function endpoints(context: Context): Promise<Findings> {
   return ok(`all can be read with ${tried.length} of ${countOf(good.length, 'good key')}`);
 }
 
-async function rateLimit({ pings }: Context): Promise<CheckFinding> {
+async function rateLimit({ pings }: Context) {
   const all = await pings();
   const limited = all.filter(({ error }) => error instanceof RateLimited);
   if (limited.length === 0) return ok('no key is used up');
@@ -169,23 +154,23 @@ async function rateLimit({ pings }: Context): Promise<CheckFinding> {
   });
 }
 
-async function serviceClock({ pings }: Context): Promise<CheckFinding> {
+async function serviceClock({ pings }: Context) {
   const skew = (await pings()).find((each) => each.skew !== undefined)?.skew;
   return skew === undefined ? ok('no answer says the time') : judgeClock("the service's clock", skew);
 }
 
-/** What is less (ms) may come from the network. */
+/** Smaller differences (ms) may come from the network. */
 const TOLERANCE_MS = 5_000;
 
-/** @param whose `the service's clock` @param skew as `clockSkew` gives it */
-export function judgeClock(whose: string, skew: number): CheckFinding {
+/** @param whose `the service's clock` @param skew from `clockSkew` */
+export function judgeClock(whose: string, skew: number) {
   if (Math.abs(skew) < TOLERANCE_MS) return ok("as this machine's");
   const found = `${whose} is ${formatSpan(Math.abs(skew))} ${skew > 0 ? 'ahead of' : 'behind'} this machine's`;
   return warning(found, { remedy: CLOCK_REMEDY });
 }
 
-/** Whether keys and service are still those that each account was mirrored with. */
-async function accounts({ config, mirror, pings }: Context): Promise<Findings> {
+/** Whether each account still has the service and the keys that it was mirrored with. */
+async function accounts({ config, mirror, pings }: Context) {
   const [db, all] = [await mirror(), await pings()];
   const owners = new Set(all.flatMap(({ owner }) => owner ?? []));
   if (db === undefined || owners.size === 0) return [];
@@ -212,14 +197,14 @@ async function accounts({ config, mirror, pings }: Context): Promise<Findings> {
   return findings.length > 0 ? findings : ok('keys and service are those of the mirrored accounts');
 }
 
-function move(userId: string, why: string): CheckFinding {
+function move(userId: string, why: string) {
   return broken(why, {
     remedy: 'where it is right, with the daemon stopped',
     command: `research-mirror accounts move ${userId}`,
   });
 }
 
-/** Causes of problems that only reading or writing a collection meets, and no other check. */
+/** Problems that show only when a collection is read or written. */
 const MET_BY_READING: ReadonlySet<ProblemCause> = new Set([
   'database_unready',
   'database_refuses',
@@ -230,11 +215,11 @@ const MET_BY_READING: ReadonlySet<ProblemCause> = new Set([
   'rows_stale',
 ]);
 
-/** What `status` says of the collections that can't be read or written. */
-async function failing({ config, mirror }: Context): Promise<Findings> {
+/** Reports what `status` says of collections that can't be read or written. */
+async function failing({ config, mirror }: Context) {
   const db = await mirror();
   if (db === undefined) return [];
-  // No problem rests on the workload.
+  // No problem depends on the workload.
   const workload = { databaseBytes: 0, backlogs: new Map(), credits: new Map(), notes: [] };
   const { problems } = await statusReport({ config, db, words: '', accounts: undefined, workload });
   const met = problems.filter(({ cause }) => MET_BY_READING.has(cause));

@@ -1,5 +1,5 @@
 import { TESTED } from '@research-mirror/embedded-postgres/binaries';
-import { type EmbeddedState, embeddedState } from '@research-mirror/embedded-postgres/embedded-state';
+import { embeddedState } from '@research-mirror/embedded-postgres/embedded-state';
 import { forEachConcurrently } from '@research-mirror/runtime/concurrency/for-each-concurrently';
 import { Unusable } from '@research-mirror/runtime/errors';
 import { messageOf } from '@research-mirror/runtime/message';
@@ -16,32 +16,25 @@ import { type Api, createApi, pingedOwner, RETRY_LIMITS } from '../service/api.t
 import { PRIORITY } from '../service/rate-groups.ts';
 import { createTransport } from '../service/transport.ts';
 
-/**
- * - `ok`: as it should be, or not in use
- * - `warning`: works, and could be better
- * - `broken`: keeps the mirror from its work
- * - `unknown`: could not be found out
- */
-export type CheckState = 'ok' | 'warning' | 'broken' | 'unknown';
-
-/** What a check found, in one line without secrets, and what mends it; null: nothing, or `found` has it. */
-export interface CheckFinding {
-  readonly state: CheckState;
+/** A finding of a check. Its texts contain no secrets. */
+export interface NamedFinding {
+  /** The check's name, the same in every version: `rights`. */
+  readonly check: string;
+  /** `broken` keeps the mirror from its work; `unknown` could not be found out; `ok` also means not in use. */
+  readonly state: 'ok' | 'warning' | 'broken' | 'unknown';
   readonly found: string;
-  /** What to do, in words. */
+  /** What to do, in words; null: nothing, or `found` says it. */
   readonly remedy: string | null;
   /** What to type into a shell. */
   readonly command: string | null;
-  /** What to run in psql on the mirror's database, as a user who may. */
+  /** What to run in psql on the mirror's database, with sufficient rights. */
   readonly sql: string | null;
 }
 
-export interface NamedFinding extends CheckFinding {
-  readonly check: string;
-}
+type CheckFinding = Omit<NamedFinding, 'check'>;
 
 const finding =
-  (state: CheckState) =>
+  (state: NamedFinding['state']) =>
   (found: string, mend: Partial<CheckFinding> = {}): CheckFinding => {
     return { state, found, remedy: null, command: null, sql: null, ...mend };
   };
@@ -50,23 +43,17 @@ export const warning = finding('warning');
 export const broken = finding('broken');
 export const unknown = finding('unknown');
 
-/** One finding for each thing that a check looked at; none where there is nothing to look at. */
-export type Findings = CheckFinding | readonly CheckFinding[];
-
-/** One thing to look at. */
 export interface Check<C = Context> {
-  /** The same in every version: `rights`. */
   readonly name: string;
-  /** Names of earlier checks; where one of them fails, this one is not looked at. */
+  /** Names of earlier checks. If one of them fails, this one is skipped. */
   readonly after?: readonly string[];
-  /** @throws Unusable: it is broken, and the message has the remedy; anything else: it could not be found out */
-  readonly run: (context: C) => Promise<Findings>;
+  /** Returns no finding where there is nothing to check. @throws Unusable: broken; any other error: unknown */
+  readonly run: (context: C) => Promise<CheckFinding | readonly CheckFinding[]>;
 }
 
 /**
- * Runs checks side by side; each waits for those that it rests on.
- * @param boundMs milliseconds for all of them; what is not found out by then is `unknown`
- * @returns their findings, in the checks' order
+ * Runs checks concurrently; each waits for those in its `after`. After `boundMs` the rest is `unknown`.
+ * @returns the findings in the order of the checks
  * @throws the reason of the context's signal, which also ends the wait for `boundMs`
  */
 export async function runChecks<C extends Pick<Context, 'clock' | 'signal'>>(
@@ -81,7 +68,7 @@ export async function runChecks<C extends Pick<Context, 'clock' | 'signal'>>(
   const thrown = (error: unknown): CheckFinding =>
     (error instanceof Unusable ? broken : unknown)(messageOf(error));
   const looks = new Map<string, Promise<readonly NamedFinding[]>>();
-  /** Of a check that failed, or was not looked at: the one that failed. */
+  /** By check that failed or was skipped: the check that failed. */
   const failed = new Map<string, string>();
   const look = async ({ name, after = [], run }: Check<C>): Promise<readonly NamedFinding[]> => {
     await Promise.all(after.flatMap((each) => looks.get(each) ?? []));
@@ -101,36 +88,35 @@ export async function runChecks<C extends Pick<Context, 'clock' | 'signal'>>(
   return found;
 }
 
-/** Milliseconds, of requests and of statements: a user waits for the answer. */
+/** In ms, of requests and of statements: a user waits for the answer. */
 const REQUEST_LIMITS = { connectMs: 5_000, headersMs: 8_000, totalMs: 10_000 };
 const STATEMENT_BOUNDS = { statement: 5_000, idle: 5_000 };
-/** Keys that are used at a time. */
+/** Keys used concurrently. */
 export const AT_A_TIME = 5;
 const PING = '/v1/ping';
 
-export interface DoctorOptions extends Omit<DatabaseReach, 'command'> {
-  readonly scrub: (text: string) => string;
-}
-
-/** What one key's ping told. */
-export interface Ping {
+/** The result of one key's ping. */
+interface Ping {
   /** The key's place in MIRROR_API_KEY, from 0. */
   readonly at: number;
   readonly keyHash: string;
-  /** Sends each request once, on no slot. */
+  /** Sends each request once and without a slot. */
   readonly api: Api;
   /** Decimal digits; undefined where `error` says why. */
   readonly owner?: string;
-  /** Classified (src/model/errors.ts): what the answer means, or that there was none. */
+  /** Classified (src/model/errors.ts). */
   readonly error?: unknown;
-  /** Of the service's clock, as `clockSkew` has it; undefined where the answer does not say the time. */
+  /** Of the service's clock, see `clockSkew`; undefined if the answer has no date. */
   readonly skew?: number;
 }
 
 export type Context = Awaited<ReturnType<typeof openContext>>;
 
-/** What the checks look at: requests and connections are made when they are first needed, and once. */
-export async function openContext(config: ServiceConfig, given: DoctorOptions) {
+/** What the checks look at. Requests are sent and connections opened once, when they are first needed. */
+export async function openContext(
+  config: ServiceConfig,
+  given: Omit<DatabaseReach, 'command'> & { readonly scrub: (text: string) => string },
+) {
   const { clock } = given;
   const ended = new AbortController();
   /** Aborted when the user interrupts the program, and at the end. */
@@ -143,18 +129,18 @@ export async function openContext(config: ServiceConfig, given: DoctorOptions) {
     proxy: config.proxy,
   });
   const closers = [() => transport.close()];
-  /** The embedded server; `running` where the database is DATABASE_URL's. */
-  const server: EmbeddedState =
+  /** Of the embedded server; `running` if the database is DATABASE_URL's. */
+  const server =
     config.database.kind === 'external'
       ? 'running'
-      : await embeddedState(config.database.dataDir).catch(() => 'stopped');
+      : await embeddedState(config.database.dataDir).catch(() => 'stopped' as const);
 
   async function ping(at: number, key: Secret): Promise<Ping> {
     const api = createApi({
       transport,
       key: key.reveal(),
-      // No slot is reserved, since nothing is to be written: a request counts as one of another user of the key, for
-      // which MIRROR_BUDGET_SHARE leaves room.
+      // No slot is reserved, since nothing may be written. The request counts as another user's of the key, for which
+      // MIRROR_BUDGET_SHARE leaves room.
       budget: { run: ({ signal }, send) => send(signal) },
       retries: { ...RETRY_LIMITS, attempts: 1, rateLimitedMs: 0 },
       clock,
@@ -176,7 +162,7 @@ export async function openContext(config: ServiceConfig, given: DoctorOptions) {
     }
   }
 
-  /** One for each key, in their order; where the first one finds no service, that one alone. */
+  /** One for each key, in their order; only the first if it does not reach the service. */
   const pings = once(async (): Promise<readonly Ping[]> => {
     const [first, ...others] = config.service.keys.map((key, at) => () => ping(at, key));
     const all: Ping[] = first === undefined ? [] : [await first()];
@@ -194,22 +180,22 @@ export async function openContext(config: ServiceConfig, given: DoctorOptions) {
     return { ...reached, db: opened.db };
   };
   let opening: ReturnType<typeof open> | undefined;
-  /** The mirror's database, reached as `start` reaches it. @throws DatabaseUnavailable, Unusable */
+  /** The mirror's database. @throws DatabaseUnavailable, Unusable */
   const database = (): ReturnType<typeof open> => (opening ??= open());
 
-  /** Migrations that the next start applies. @throws Unusable where this program may not run on the database */
+  /** Migrations that the next start applies. @throws Unusable if this program may not run on the database */
   async function pending(): Promise<readonly string[]> {
     const { db } = await database();
     return neededMigrations({ db, folder: MIGRATIONS, version: programVersion() });
   }
 
-  /** The database with a mirror of this version in it; undefined: the next start makes it. */
+  /** The database, if it has a mirror of this version. */
   const mirror = once(async (): Promise<Db | undefined> => {
     if (server === 'absent' || (await pending()).length > 0) return undefined;
     return (await database()).db;
   });
 
-  /** Ends what is still under way, and closes everything. */
+  /** Ends everything under way and closes all connections. */
   async function close(): Promise<void> {
     ended.abort(new Error('the time for this check is over'));
     await opening?.catch(() => {});
@@ -218,15 +204,15 @@ export async function openContext(config: ServiceConfig, given: DoctorOptions) {
   return { config, clock, signal, server, pings, database, pending, mirror, close };
 }
 
-/** Whether a ping was answered by the service: a refused key is its answer, too. */
+/** Whether the service answered a ping. A refused key is an answer, too. */
 export function isAnswered(error: unknown): boolean {
   return error === undefined || error instanceof KeyRefused || error instanceof RateLimited;
 }
 
 /**
- * By how much another clock is certainly ahead of ours (positive) or behind it, in milliseconds; 0 where both may be
- * the same: its answer was true at some time between question and answer (Cristian 1989).
- * @param said what it said; its true time was up to `resolutionMs` more
+ * By how many ms another clock is certainly ahead of ours (positive) or behind (negative): it was read between question
+ * and answer (Cristian 1989).
+ * @param said its answer; its true time was up to `resolutionMs` later
  */
 export function clockSkew(said: number, resolutionMs: number, askedAt: number, answeredAt: number): number {
   return Math.max(0, said - answeredAt) + Math.min(0, said + resolutionMs - askedAt);
@@ -237,13 +223,13 @@ function once<T>(make: () => Promise<T>): () => Promise<T> {
   return () => (made ??= make());
 }
 
-// Which versions run, of when they are, and what is known to be mended since. `npm run -s versions-table -- --write`
-// writes it into SECURITY.md; `test/runtimes.test.ts` fails when it was looked up before the release.
+// The versions in use with their dates, and security releases. `npm run -s versions-table -- --write` writes them into
+// SECURITY.md; `test/runtimes.test.ts` fails if they were looked up before the release.
 
 /** When nodejs.org/en/blog/vulnerability and postgresql.org/support/security were last read. */
 export const LOOKED_UP = '2026-11-26';
 
-/** What npm brings, and of when it is. */
+/** Versions that npm installs, with their dates. */
 export const PINNED = {
   Node: { version: '26.10.0', on: '2026-09-22' },
   PostgreSQL: { version: '18.4', on: '2026-05-14' },
@@ -251,7 +237,7 @@ export const PINNED = {
 
 export type Runtime = keyof typeof PINNED;
 
-/** Releases that mend what an attacker could use, oldest first: one version for each line that still gets them. */
+/** Security releases, oldest first: one version for each supported line. */
 export const SECURITY_RELEASES: Readonly<
   Record<Runtime, readonly { readonly on: string; readonly versions: readonly string[] }[]>
 > = {
@@ -280,10 +266,7 @@ export function lacking(runtime: Runtime, version: string): readonly string[] {
   );
 }
 
-/**
- * What doctor says of a version that runs.
- * @param update how to get a newer one
- */
+/** Judges a version in use. @param update how to get a newer one */
 export function judgeVersion(runtime: Runtime, version: string, update: string): CheckFinding {
   const { on } =
     [PINNED[runtime]].find((pinned) => pinned.version === version) ??

@@ -2,11 +2,10 @@ import { ClassifiedError, Unusable } from '@research-mirror/runtime/errors';
 import { countOf } from '@research-mirror/runtime/figures';
 import { messageOf } from '@research-mirror/runtime/message';
 import { Kysely, PostgresDialect, sql } from 'kysely';
+import pg from 'pg';
+import { from as copyFrom, to as copyTo } from 'pg-copy-streams';
 import { resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import pg from 'pg';
-import { from, to } from 'pg-copy-streams';
-import type { Config, DatabaseConfig } from '../config/config.ts';
 import { loadConfig } from '../config/load.ts';
 import { MIGRATIONS } from '../config/program.ts';
 import { SECOND_COLUMN } from '../mirror/column-registry.ts';
@@ -20,19 +19,30 @@ import { type ConnectionOptions, PIN_SETTINGS, resolveConnection } from '../post
 import { ensureGrants } from '../postgres/roles.ts';
 import { migrateEmpty, unknownMigrations } from '../postgres/run-migrations.ts';
 import { databaseError } from '../postgres/sql-state.ts';
-import { EXIT, type ExitCode, UsageError } from '../terminal/exit-code.ts';
 import { onMirror, workOptions } from '../terminal/open-mirror.ts';
 import { Progress } from '../terminal/progress.ts';
-import { complain, type Options, say, type Shell } from '../terminal/shell.ts';
+import { complain, EXIT, type Options, say, type Shell, UsageError } from '../terminal/shell.ts';
 
-/** What `copy` does. */
 export async function copyAction(
   shell: Shell,
   given: readonly string[],
   { dataDir, json, demo }: Options<'json' | 'demo', 'dataDir'>,
-): Promise<ExitCode> {
+) {
   const config = loadConfig(shell.env, 'database');
-  const to = targetOf(config, given, dataDir);
+  const { pgBin, copyTo: configured } = config;
+  // The error does not repeat what was given: it may contain a password.
+  if (given.length > 0 || /^postgres(ql)?:/.test(dataDir ?? '')) {
+    throw new UsageError(
+      'the target of copy stands in MIRROR_COPY_TO, or in the file that MIRROR_COPY_TO_FILE names, not on the command ' +
+        'line, where others see its password',
+    );
+  }
+  if ((dataDir === undefined) === (configured === undefined)) {
+    throw new UsageError(
+      'copy where to? Set MIRROR_COPY_TO to the URL of an empty database, or give --data-dir, and not both',
+    );
+  }
+  const to = configured ?? { kind: 'embedded', dataDir: resolve(dataDir ?? ''), pgBin, port: 0 };
   return onMirror(shell, 'copy', { config, demo }, async ({ direct }) => {
     const options = { ...workOptions(shell, config), command: 'copy' };
     const target = await reachDatabase(to, options).catch(ofTarget);
@@ -64,54 +74,25 @@ export async function copyAction(
   });
 }
 
-/** @throws UsageError */
-function targetOf({ pgBin, copyTo }: Config, given: readonly string[], dataDir?: string): DatabaseConfig {
-  // What was given is not repeated: it may have a password.
-  if (given.length > 0 || /^postgres(ql)?:/.test(dataDir ?? '')) {
-    throw new UsageError(
-      'the target of copy stands in MIRROR_COPY_TO, or in the file that MIRROR_COPY_TO_FILE names, not on the command ' +
-        'line, where others see its password',
-    );
-  }
-  if ((dataDir === undefined) === (copyTo === undefined)) {
-    throw new UsageError(
-      'copy where to? Set MIRROR_COPY_TO to the URL of an empty database, or give --data-dir, and not both',
-    );
-  }
-  return copyTo ?? { kind: 'embedded', dataDir: resolve(dataDir ?? ''), pgBin, port: 0 };
-}
-
-export interface CopyOptions {
-  /** Of a mirror of this version, past a transaction pooler. */
-  readonly source: ConnectionOptions;
-  readonly target: ConnectionOptions;
-  /** MIRROR_SCHEMA, of both. */
-  readonly schema: string;
-  readonly signal: AbortSignal;
-  /** @param bytes of the table's rows so far */
-  readonly onBytes: (table: string, bytes: number) => void;
-}
-
-export interface CopyReport {
-  /** When the snapshot was taken, by the source's clock; ISO 8601. */
-  readonly takenAt: string;
-  readonly rows: number;
-  /** Rows by table, `mirror.lists` or `state.scope`. */
-  readonly tables: Readonly<Record<string, number>>;
-}
-
-/** The target has a mirror, or a newer program has changed the source: nothing was touched. */
+/** The target has a mirror, or a newer program has changed the source. Nothing was touched. */
 export class CopyRefused extends Error {
   override readonly name = 'CopyRefused';
 }
 
 /**
- * Copies a mirror from one snapshot to an empty place, in one transaction there: a copy that ends early, however it ends,
- * leaves the place empty. The copy is on hold (markCopied).
+ * Copies a mirror from one snapshot into an empty database, in one transaction there. The copy is on hold (markCopied).
+ * @param options `source` has this version, and is reached past a pooler; `schema` is MIRROR_SCHEMA of both
+ * @returns when the snapshot was taken, by the source's clock (ISO 8601); rows, in all and by table (`state.scope`)
  * @throws CopyRefused; DatabaseUnavailable, Unusable; the signal's reason
  */
-export async function copyMirror(options: CopyOptions): Promise<CopyReport> {
-  const { source, target, schema, signal } = options;
+export async function copyMirror(options: {
+  readonly source: ConnectionOptions;
+  readonly target: ConnectionOptions;
+  readonly schema: string;
+  readonly signal: AbortSignal;
+  readonly onBytes: (table: string, bytes: number) => void;
+}) {
+  const { source, target, schema, signal, onBytes } = options;
   await resolveConnection(target).catch(ofTarget);
   return inTransaction({ ...target, schema }, 'read committed', signal, async (to) => {
     if (!(await migrateEmpty(to.db, MIGRATIONS).catch(ofTarget))) {
@@ -119,10 +100,10 @@ export async function copyMirror(options: CopyOptions): Promise<CopyReport> {
         `the target has a mirror in schema "${schema}" already (is it the source itself?): copy into an empty database`,
       );
     }
-    // What the migrations write comes from the source, too.
+    // The rows that migrations inserted come from the source, too.
     for (const table of COPIED_TABLES) await to.db.raw(`truncate ${copiedName(to.db, table)}`);
     const report = await inTransaction({ ...source, schema }, 'repeatable read, read only', signal, (from) =>
-      copyTables(from, to, options),
+      copyTables(from, to, onBytes),
     );
     await followRestoredColumns(to.db);
     for (const table of COPIED_TABLES) await to.db.raw(`analyze ${copiedName(to.db, table)}`);
@@ -132,8 +113,8 @@ export async function copyMirror(options: CopyOptions): Promise<CopyReport> {
   });
 }
 
-/** Says of an error that it is the target's, by the target's settings. Its causes are in its words. @throws always */
-export function ofTarget(error: unknown): never {
+/** Rephrases an error as the target's, with the target's settings. Its message includes the causes. @throws always */
+function ofTarget(error: unknown): never {
   if (!(error instanceof ClassifiedError)) throw error;
   const told = messageOf(error).replaceAll('DATABASE_URL', 'MIRROR_COPY_TO');
   throw new Unusable(`the target: ${told.replaceAll('MIRROR_DATA_DIR', '--data-dir')}`);
@@ -142,8 +123,8 @@ export function ofTarget(error: unknown): never {
 async function copyTables(
   from: CopyConnection,
   to: CopyConnection,
-  { onBytes }: CopyOptions,
-): Promise<CopyReport> {
+  onBytes: (table: string, bytes: number) => void,
+) {
   const takenAt = (await databaseTime(from.db)).toISOString();
   const unknown = await unknownMigrations(from.db, MIGRATIONS);
   if (unknown.length > 0) {
@@ -155,41 +136,58 @@ async function copyTables(
   for (const table of COPIED_TABLES) {
     const name = `${table.schema}.${table.name}`;
     const found = await copiedColumns(from.db, table);
-    if (table.schema === 'mirror') await addMissingColumns(to.db, table, found);
-    // What a state table of the target lacks is what a migration drops there once no older program lives.
+    const target = copiedName(to.db, table);
     const there = new Set((await copiedColumns(to.db, table)).map(({ name: column }) => column));
+    // The mirror's tables may have columns that migrations do not make. State columns that the target lacks are dropped
+    // by a migration as soon as no older program runs.
+    const missing = table.schema === 'mirror' ? found.filter((column) => !there.has(column.name)) : [];
+    for (const { name: column, type, comment } of missing) {
+      const adding = to.db.raw(`alter table ${target} add column ${quotedName(column)} ${type}`);
+      await adding.catch((cause: unknown) => {
+        const what = `the target can't have your column ${target}.${column}: make its type there first`;
+        throw new Unusable(what, { cause });
+      });
+      there.add(column);
+      if (comment === null) continue;
+      await to.db.raw(`comment on column ${target}.${quotedName(column)} is ${quotedText(comment)}`);
+    }
     const columns = found.filter((column) => there.has(column.name));
     const names = `(${columns.map((column) => quotedName(column.name)).join(', ')})`;
     const read = `copy ${copiedName(from.db, table)} ${names} to stdout`;
-    // Nobody sees the table before the commit: its rows need no look at who wrote them, ever.
-    const write = `copy ${copiedName(to.db, table)} ${names} from stdin (freeze)`;
-    tables[name] = await copyRows(from, to, { read, write }, (bytes) => onBytes(name, bytes));
-    await continueIdentities(to.db, table, columns);
+    // No other transaction sees the table before the commit, so its rows can be frozen.
+    const write = `copy ${target} ${names} from stdin (freeze)`;
+    let bytes = 0;
+    const counted = async function* (pieces: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+      for await (const piece of pieces) {
+        onBytes(name, (bytes += piece.length));
+        yield piece;
+      }
+    };
+    const rows = to.client.query(copyFrom(write));
+    // At the pace of the slower server.
+    await pipeline(from.client.query(copyTo(read)), counted, rows);
+    tables[name] = rows.rowCount;
+    // The identity columns go on where the source's stopped.
+    for (const { name: column, last } of columns.filter((each) => each.last !== null)) {
+      await to.db.sql`
+        select setval(pg_get_serial_sequence(${target}, ${column})::regclass,
+          greatest(${last}::bigint, (select max(${sql.id(column)}) from ${sql.raw(target)})))`;
+    }
   }
   return { takenAt, rows: Object.values(tables).reduce((sum, rows) => sum + rows, 0), tables };
 }
 
-export interface CopiedColumn {
-  readonly name: string;
-  /** As `format_type` writes it. */
-  readonly type: string;
-  readonly comment: string | null;
-  /** The last number that an identity column gave. */
-  readonly last: string | null;
-}
-
-/** Schema and name, quoted, as SQL and `regclass` read them. */
+/** Schema and name, quoted, for SQL and `regclass`. */
 export function copiedName(db: Db, { schema, name }: CopiedTable): string {
   return `${quotedName(schema === 'mirror' ? db.schema : db.stateSchema)}.${quotedName(name)}`;
 }
 
 /**
- * A table's columns in their order, those that were made for fields among them. Without generated columns, which come by
- * themselves, and without second columns, in the making.
+ * A table's columns in their order, except generated ones and second columns. `last`: an identity column's last number.
  */
-export async function copiedColumns(db: Db, table: CopiedTable): Promise<readonly CopiedColumn[]> {
+export async function copiedColumns(db: Db, table: CopiedTable) {
   const name = copiedName(db, table);
-  const { rows } = await db.sql<CopiedColumn>`
+  const { rows } = await db.sql<Record<'name' | 'type', string> & Record<'comment' | 'last', string | null>>`
     select a.attname as name, format_type(a.atttypid, a.atttypmod) as type,
       col_description(a.attrelid, a.attnum) as comment,
       case when a.attidentity <> '' then
@@ -201,58 +199,21 @@ export async function copiedColumns(db: Db, table: CopiedTable): Promise<readonl
   return rows;
 }
 
-/**
- * Gives the target's table the columns that the migrations do not make, with their types and comments.
- * @throws Unusable for a type that the target lacks
- */
-export async function addMissingColumns(
-  trx: Db,
-  table: CopiedTable,
-  columns: readonly CopiedColumn[],
-): Promise<void> {
-  const target = copiedName(trx, table);
-  const there = new Set((await copiedColumns(trx, table)).map(({ name }) => name));
-  for (const { name, type, comment } of columns.filter((column) => !there.has(column.name))) {
-    await trx.raw(`alter table ${target} add column ${quotedName(name)} ${type}`).catch((error: unknown) => {
-      throw new Unusable(`the target can't have your column ${target}.${name}: make its type there first`, {
-        cause: error,
-      });
-    });
-    if (comment === null) continue;
-    await trx.raw(`comment on column ${target}.${quotedName(name)} is ${quotedText(comment)}`);
-  }
-}
-
-/** Has the target's identity columns go on where the source's stopped. */
-export async function continueIdentities(
-  trx: Db,
-  table: CopiedTable,
-  columns: readonly CopiedColumn[],
-): Promise<void> {
-  const target = copiedName(trx, table);
-  for (const { name, last } of columns.filter((column) => column.last !== null)) {
-    await trx.sql`
-      select setval(pg_get_serial_sequence(${target}, ${name})::regclass,
-        greatest(${last}::bigint, (select max(${sql.id(name)}) from ${sql.raw(target)})))`;
-  }
-}
-
-/** A connection in a transaction, which Kysely's statements and COPY share, one after the other. */
-export interface CopyConnection {
+/** A connection in a transaction, shared by Kysely's statements and COPY. */
+interface CopyConnection {
   readonly db: Db;
   readonly client: pg.Client;
 }
 
-/** A copy may take as long as it takes; one that is idle in its transaction for a minute hangs. */
+/** A copy may take any time; one that is idle in its transaction for a minute hangs. */
 const BOUNDS = 'set local statement_timeout = 0; set local idle_in_transaction_session_timeout = 60000';
 
 /**
- * Runs `work` in one transaction on a connection of its own, and commits it.
+ * Runs `work` in a transaction on its own connection; an abort closes it.
  * @param mode of `begin`: isolation level and access
- * @param signal ends the connection: the server rolls back
  * @throws DatabaseUnavailable, Unusable; the signal's reason; errors of the work
  */
-export async function inTransaction<T>(
+async function inTransaction<T>(
   options: ConnectionOptions & { readonly schema: string },
   mode: string,
   signal: AbortSignal,
@@ -260,14 +221,18 @@ export async function inTransaction<T>(
 ): Promise<T> {
   signal.throwIfAborted();
   const client = new pg.Client(await resolveConnection(options));
-  // When a connection breaks, the statement under way fails, or the next one.
+  // The statement under way, or the next one, reports a broken connection.
   client.on('error', () => {});
   const end = (): void => void client.end().catch(() => {});
   signal.addEventListener('abort', end, { once: true });
   try {
     await client.connect();
     await client.query(`begin isolation level ${mode}; ${PIN_SETTINGS}; ${BOUNDS}`);
-    const result = await work({ client, db: dbOn(client, options.schema) });
+    // Kysely runs in this transaction, too.
+    const only = { query: client.query.bind(client), release: () => {} };
+    const pool = { options: {}, connect: () => Promise.resolve(only), end: () => Promise.resolve() };
+    const db = new Db(new Kysely({ dialect: new PostgresDialect({ pool }) }), options.schema);
+    const result = await work({ client, db });
     await client.query('commit');
     return result;
   } catch (error) {
@@ -277,35 +242,4 @@ export async function inTransaction<T>(
     signal.removeEventListener('abort', end);
     await client.end().catch(() => {});
   }
-}
-
-/** Kysely on this one connection, in the transaction that it is in. */
-function dbOn(client: pg.Client, schema: string): Db {
-  const only = { query: client.query.bind(client), release: () => {} };
-  const pool = { options: {}, connect: () => Promise.resolve(only), end: () => Promise.resolve() };
-  return new Db(new Kysely({ dialect: new PostgresDialect({ pool }) }), schema);
-}
-
-/**
- * Sends rows from one server to the other, at the pace of the slower one.
- * @param read `copy … to stdout` @param write `copy … from stdin`
- * @param onBytes gets how many bytes went so far
- * @returns how many rows there were
- */
-export async function copyRows(
-  source: CopyConnection,
-  target: CopyConnection,
-  { read, write }: { readonly read: string; readonly write: string },
-  onBytes: (bytes: number) => void,
-): Promise<number> {
-  let bytes = 0;
-  const counted = async function* (pieces: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
-    for await (const piece of pieces) {
-      onBytes((bytes += piece.length));
-      yield piece;
-    }
-  };
-  const rows = target.client.query(from(write));
-  await pipeline(source.client.query(to(read)), counted, rows);
-  return rows.rowCount;
 }

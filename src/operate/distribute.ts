@@ -4,29 +4,25 @@ import { sql } from 'kysely';
 import { MIGRATIONS, programVersion } from '../config/program.ts';
 import { remakeFollowers, takeTurn } from '../mirror/table-columns.ts';
 import {
-  type CitusCluster,
   distributeTable,
   loginsMissingOnWorkers,
   readCluster,
   refused,
-  type TableOfAccounts,
   tablesOfAccounts,
 } from '../postgres/citus.ts';
 import { type Db, onlyRow } from '../postgres/db.ts';
 import { logAct, type Operator, operatorOn } from '../postgres/operator-log.ts';
 import { retried, type Retrying } from '../postgres/retried.ts';
 import { lockMigrations, MIGRATION_BOUNDS, unknownMigrations } from '../postgres/run-migrations.ts';
-import { EXIT, type ExitCode } from '../terminal/exit-code.ts';
 import { readCount } from '../terminal/given.ts';
 import { onMirror } from '../terminal/open-mirror.ts';
-import { type Options, type Shell, widthOfTerminal } from '../terminal/shell.ts';
+import { EXIT, type Options, type Shell, widthOfTerminal } from '../terminal/shell.ts';
 import { formatList } from '../terminal/text-table.ts';
 
-/** What `distribute` does. */
 export async function distributeAction(
   shell: Shell,
   { dryRun = false, shards: given, json = false }: Options<'dryRun' | 'json', 'shards'>,
-): Promise<ExitCode> {
+) {
   const shards = given === undefined ? undefined : readCount('--shards', given, 99_999);
   const options = { which: 'own', bounds: MIGRATION_BOUNDS, direct: true } as const;
   return onMirror(shell, 'distribute', options, async ({ db }) => {
@@ -40,7 +36,7 @@ export async function distributeAction(
   });
 }
 
-/** The plan as a table of tables, what was spread or would be, and what is left to do. */
+/** The plan as a table, what was or would be distributed, and what is left to do. */
 function describe(report: DistributeReport, width: number | undefined): string {
   const { version, workers, shards, tables, pauseMs, leftOvers, missingLogins } = report;
   const rows = tables.map((each) => ({
@@ -65,69 +61,57 @@ function describe(report: DistributeReport, width: number | undefined): string {
   ].join('');
 }
 
-/**
- * The database opened with `MIGRATION_BOUNDS`, past a pooler: moving millions of rows takes minutes. `onStep` hears what is
- * about to be done, and for whom it waits.
- */
-export type DistributeContext = Required<Pick<Retrying, 'db' | 'clock' | 'signal' | 'onStep'>> & {
-  readonly by: Operator;
-};
-
-export interface DistributedTable {
-  readonly name: string;
-  /** Of one that was not distributed before: its rows; else null. */
-  readonly rows: number | null;
-  /** `there`: it was distributed before. */
-  readonly outcome: 'there' | 'distributed' | 'would be distributed';
-}
-
-export interface DistributeReport extends CitusCluster {
-  readonly shards: number;
-  readonly tables: readonly DistributedTable[];
-  /** For how long writes waited at most, all attempts together, in milliseconds; null where nothing kept them waiting. */
-  readonly pauseMs: number | null;
-  /** In how many attempts tables were locked: between them writes went on. 0 where no table was distributed. */
-  readonly attempts: number;
-  /** Logins that may use the mirror, and that some worker lacks: an administrator makes them there. */
-  readonly missingLogins: readonly string[];
-  /** Tables whose old rows still lie on the coordinator, hidden: somebody reads them without end. */
-  readonly leftOvers: readonly string[];
-}
-
-/** Looks for transactions that have lasted for a second: one each second. With the attempts a minute and a half. */
+/** Of the check for transactions that are older than a second: one look each second. With the attempts: 90 s. */
 const LOOKS = 60;
-/** How long (ms) an attempt waits for a table: the daemon's writes wait behind it. */
+/** Of locks on tables, in ms: writes of daemons wait behind an attempt. */
 const PATIENCE = { attempts: 10, lockMs: 2_000, backOff: 250 };
-/** For each table of which old rows are left: without them the mirror works. */
+/** For each table whose old rows are still there: the mirror works all the same. */
 const LESS_PATIENCE = { ...PATIENCE, attempts: 3 };
 
 /**
- * Makes a plain mirror on the coordinator of a Citus cluster a distributed one, in one transaction: a crash leaves all
- * of it or nothing. Then clears away what was left of its rows on the coordinator, which nobody sees any more. What is
- * done is not done again. Daemons may write meanwhile: their pages wait.
- * @param options `dryRun` only looks; `shards`: into how many parts accounts are spread, undefined: `citus.shard_count`
+ * The database was opened with `MIGRATION_BOUNDS`, past a pooler. `onStep` gets the next step, or whom it waits for.
+ */
+type DistributeContext = Required<Pick<Retrying, 'db' | 'clock' | 'signal' | 'onStep'>> & {
+  readonly by: Operator;
+};
+
+export type DistributeReport = Awaited<ReturnType<typeof runDistribute>>;
+
+/**
+ * Distributes a mirror on the coordinator of a Citus cluster, in one transaction, then removes the hidden old rows
+ * there. Repeating it continues what is left. Daemons may write; their pages wait.
+ * @param options `shards` undefined: `citus.shard_count`
  * @throws Unusable, nothing touched; DatabaseUnavailable; the signal's reason between two tables, nothing changed
  */
 export async function runDistribute(
   context: DistributeContext,
   { dryRun, shards }: { readonly dryRun: boolean; readonly shards: number | undefined },
-): Promise<DistributeReport> {
+) {
   const { db } = context;
   await checkMigrations(db);
   const cluster = await readCluster(db);
   const plan = await tablesOfAccounts(db);
-  check(plan);
+  const obstacles = plan
+    .filter(({ distributed }) => !distributed)
+    .flatMap(({ name, obstacles: all }) => all.map((each) => `${each} of ${name}`));
+  if (obstacles.length > 0) {
+    throw refused(
+      `Citus distributes no table with a unique index that lacks _user_id, a foreign key or a trigger, nor one of another owner: ${obstacles.join(', ')}`,
+      'Drop what was added to the mirror, and say it again as the login that migrates',
+    );
+  }
   const due = plan.filter(({ distributed }) => !distributed).map(({ name }) => name);
   const spread = dryRun || due.length === 0 ? undefined : await distribute(context, due, shards);
   const cleared = dryRun ? undefined : await followAndClear(context);
-  // Another one may have been faster.
+  // Another process may have distributed them meanwhile.
   const done = dryRun ? due : (spread?.value ?? []);
   const attempts = spread === undefined || done.length === 0 ? 0 : spread.attempts;
   const pauseMs = (attempts === 0 ? 0 : (spread?.tookMs ?? 0)) + (cleared?.tookMs ?? 0);
-  const tables: DistributedTable[] = [];
+  const tables = [];
   for (const { name } of plan) {
     const here = done.includes(name);
-    const outcome = !here ? 'there' : dryRun ? 'would be distributed' : 'distributed';
+    const change = dryRun ? 'would be distributed' : 'distributed';
+    const outcome: 'there' | typeof change = here ? change : 'there';
     const counted = here && (await db.sql<{ n: number }>`select count(*)::float8 as n from ${sql.raw(name)}`);
     tables.push({ name, rows: counted === false ? null : onlyRow(counted).n, outcome });
   }
@@ -138,18 +122,20 @@ export async function runDistribute(
   return {
     ...cluster,
     shards: onlyRow(inParts).n,
+    /** `rows` is null for a table that was distributed before (`there`). */
     tables,
+    /** Longest wait of writes in all attempts, ms; null: no write waited. */
     pauseMs: pauseMs === 0 ? null : pauseMs,
+    /** Attempts in which tables were locked. 0: no table was distributed. */
     attempts,
+    /** Logins of the mirror that some worker lacks; an administrator makes them there. */
     missingLogins: await loginsMissingOnWorkers(db),
+    /** Tables whose old, hidden rows are still on the coordinator, since a session keeps reading them. */
     leftOvers: cleared?.leftOvers ?? [],
   };
 }
 
-/**
- * An older program may run on a newer database, but does not know the tables of later migrations: they would stay behind.
- * @throws Unusable
- */
+/** An older program does not know the tables of later migrations, and would leave them behind. @throws Unusable */
 async function checkMigrations(db: Db): Promise<void> {
   const unknown = await unknownMigrations(db, MIGRATIONS);
   if (unknown.length === 0) return;
@@ -159,20 +145,8 @@ async function checkMigrations(db: Db): Promise<void> {
   );
 }
 
-/** @throws Unusable where a table can't be distributed as it is */
-function check(plan: readonly TableOfAccounts[]): void {
-  const obstacles = plan.flatMap(({ name, distributed, obstacles: all }) =>
-    distributed ? [] : all.map((each) => `${each} of ${name}`),
-  );
-  if (obstacles.length === 0) return;
-  throw refused(
-    `Citus distributes no table with a unique index that lacks _user_id, a foreign key or a trigger, nor one of another owner: ${obstacles.join(', ')}`,
-    'Drop what was added to the mirror, and say it again as the login that migrates',
-  );
-}
-
-/** Resolves once no long transaction writes the tables or makes an index: others go on meanwhile, and nobody waits. */
-async function longOnesEnd({ db, clock, signal, onStep }: DistributeContext, names: string[]): Promise<void> {
+/** Waits until no long transaction writes the tables or makes an index. Others do not have to wait behind this. */
+async function longTransactionsEnd({ db, clock, signal, onStep }: DistributeContext, names: string[]) {
   for (let look = 0; look < LOOKS; look += 1) {
     const { rows } = await db.sql<{ who: string }>`
       select format('%s has %s', coalesce('pid ' || l.pid, 'a prepared one'), l.relation::regclass) as who
@@ -192,9 +166,9 @@ async function longOnesEnd({ db, clock, signal, onStep }: DistributeContext, nam
 async function distribute(context: DistributeContext, tables: string[], shards: number | undefined) {
   const failure = 'the mirror was not distributed, and nothing was changed';
   const { signal, onStep } = context;
-  await longOnesEnd(context, tables);
+  await longTransactionsEnd(context, tables);
   return retried({ ...context, patience: PATIENCE, failure }, async (trx) => {
-    // Nobody migrates or adds columns meanwhile.
+    // Keeps others from migrating and adding columns.
     await lockMigrations(trx);
     await checkMigrations(trx);
     await takeTurn(trx);
@@ -202,8 +176,8 @@ async function distribute(context: DistributeContext, tables: string[], shards: 
     const due = (await tablesOfAccounts(trx)).filter(({ distributed }) => !distributed);
     if (due.length === 0) return [];
     onStep('waiting for the daemon’s writes');
-    // First what every page's transaction locks first: who has that needs no table that is locked here, so nobody waits
-    // in a circle.
+    // This is the first lock of every page's transaction: a transaction that holds it needs none of the tables that are
+    // locked here, so there is no deadlock.
     await trx.sql`lock table only ${trx.stateTable('account')} in exclusive mode`;
     for (const { name } of due) await trx.sql`lock table only ${sql.raw(name)} in exclusive mode`;
     for (const table of due) {
@@ -219,10 +193,10 @@ async function distribute(context: DistributeContext, tables: string[], shards: 
 }
 
 /**
- * What follows, each in a transaction of its own: who reads a view for long would have all that was copied thrown away.
- * The views get words for distributed tables; rows from before, which lie on the coordinator and are seen by nobody, go.
+ * Makes the views for distributed tables, and removes the hidden old rows on the coordinator. Separate transactions: a
+ * session that reads a view for long must not roll back what was copied.
  */
-async function followAndClear(context: DistributeContext): Promise<{ tookMs: number; leftOvers: string[] }> {
+async function followAndClear(context: DistributeContext) {
   const failure = 'the views changes and companies fail before you say distribute again';
   await retried({ ...context, patience: PATIENCE, failure }, async (trx) => {
     await takeTurn(trx);
@@ -232,7 +206,7 @@ async function followAndClear(context: DistributeContext): Promise<{ tookMs: num
   let tookMs = 0;
   const leftOvers: string[] = [];
   for (const { name, distributed, bytesHere } of await tablesOfAccounts(context.db)) {
-    if (!distributed || bytesHere <= EMPTY) continue;
+    if (!distributed || bytesHere <= EMPTY_TABLE_BYTES) continue;
     try {
       const clearing = await retried(
         { ...context, patience: LESS_PATIENCE, failure: name },
@@ -248,5 +222,5 @@ async function followAndClear(context: DistributeContext): Promise<{ tookMs: num
   return { tookMs, leftOvers };
 }
 
-/** Bytes of a table without rows, at most: the first page of its TOAST table's index. */
-const EMPTY = 8_192;
+/** Most bytes of a table without rows: the first page of its TOAST table's index. */
+const EMPTY_TABLE_BYTES = 8_192;

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { broken, ok, unknown } from './check.ts';
 import { describeChecks } from './doctor.ts';
 
-it('prints a line for each check, with what to type, and counts', () => {
+it('doctor prints a line for each finding, with what to type, and their counts', () => {
   const text = describeChecks([
     { check: 'network', ...ok('api answers') },
     { check: 'rights', ...broken('it may not', { remedy: 'as a DBA', sql: 'grant all;' }) },

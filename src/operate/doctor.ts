@@ -4,70 +4,69 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { Config, ServiceConfig } from '../config/config.ts';
 import { loadConfig } from '../config/load.ts';
 import { InvalidConfig } from '../config/parse-values.ts';
 import { LISTENER_ANSWER, whyAstray } from '../events/public-url.ts';
 import { readDsn } from '../postgres/dsn.ts';
-import { EXIT, type ExitCode, UsageError } from '../terminal/exit-code.ts';
 import { readUserId } from '../terminal/given.ts';
 import { workOptions } from '../terminal/open-mirror.ts';
-import type { Shell } from '../terminal/shell.ts';
+import { EXIT, type Options, type Shell, UsageError } from '../terminal/shell.ts';
 import { printable } from '../terminal/text-table.ts';
 import { DATABASE_CHECKS } from './check-database.ts';
 import { ACCOUNT_CHECKS, SERVICE_CHECKS } from './check-service.ts';
-import {
-  broken,
-  type Check,
-  type CheckState,
-  type Context,
-  type DoctorOptions,
-  type Findings,
-  judgeVersion,
-  type NamedFinding,
-  ok,
-  openContext,
-  runChecks,
-} from './check.ts';
+import { broken, judgeVersion, ok, openContext, runChecks } from './check.ts';
+import type { Check, Context, NamedFinding } from './check.ts';
 
-/** Of a name in Postgres. */
+/** Postgres's limit of a name. */
 const MOST_NAME_BYTES = 63;
 
-interface DoctorFlags {
-  readonly sql?: boolean;
-  readonly json?: boolean;
-  readonly reader?: string;
-  readonly account?: string;
-}
-
-/** What `doctor` does. */
-export async function doctorAction(
-  shell: Shell,
-  { sql = false, json = false, reader, account }: DoctorFlags,
-): Promise<ExitCode> {
+export async function doctorAction(shell: Shell, options: Options<'sql' | 'json', 'reader' | 'account'>) {
+  const { sql = false, json = false, reader, account } = options;
   if (sql && json) throw new UsageError('--sql prints SQL: it has no --json');
   if ((reader === undefined) !== (account === undefined) || (reader !== undefined && !sql))
     throw new UsageError('a login that reads one account: doctor --sql --reader NAME --account USER_ID');
   if (sql) {
-    const config = loadConfig(shell.env, 'database');
-    const bound = reader === undefined || account === undefined ? undefined : readerOf(reader, account);
-    shell.out.write(
-      bound === undefined ? scriptFor(config) : script('reader.sql', { schema: config.schema, ...bound }),
-    );
+    const { database, schema } = loadConfig(shell.env, 'database');
+    if (reader !== undefined && account !== undefined) {
+      const bytes = Buffer.byteLength(reader);
+      if (bytes < 1 || bytes > MOST_NAME_BYTES || reader.includes('\0'))
+        throw new UsageError(`a login's name has 1 to ${MOST_NAME_BYTES} bytes`);
+      shell.out.write(script('reader.sql', { schema, reader, account: readUserId(account, '--account: ') }));
+      return EXIT.DONE;
+    }
+    // Login and database are those of DATABASE_URL. No database is asked.
+    const dsn =
+      database.kind === 'external' ? readDsn(database.url.reveal(), database.variables()) : undefined;
+    const owner = dsn?.user ?? `${schema}_owner`;
+    shell.out.write(script('dba.sql', { schema, owner, database: dsn?.database ?? dsn?.user ?? schema }));
     return EXIT.DONE;
   }
-  const checks = await lookAround(shell);
+  const checks = await runDoctor(shell);
   const text = json ? `${JSON.stringify({ checks }, undefined, 2)}\n` : describeChecks(checks);
   shell.out.write(shell.scrubber.scrub(text));
   if (checks.some(({ check, state }) => check === 'configuration' && state === 'broken')) return EXIT.USAGE;
-  const has = (state: CheckState): boolean => checks.some((each) => each.state === state);
+  const has = (state: NamedFinding['state']): boolean => checks.some((each) => each.state === state);
   return has('broken') ? EXIT.NO : has('unknown') ? EXIT.FAILED : EXIT.DONE;
 }
 
-async function lookAround(shell: Shell): Promise<readonly NamedFinding[]> {
+/** Milliseconds for all checks. An embedded server that is not running has to start, and may have to recover. */
+const BOUND_MS = 20_000;
+const BOUND_WITH_START_MS = 60_000;
+
+/**
+ * Checks everything that `start` needs and changes nothing. A stopped embedded server runs meanwhile, as for any
+ * command.
+ * @throws the signal's reason
+ */
+async function runDoctor(shell: Shell): Promise<readonly NamedFinding[]> {
   try {
     const config = loadConfig(shell.env, 'service');
-    return await runDoctor(config, workOptions(shell, config));
+    const context = await openContext(config, workOptions(shell, config));
+    try {
+      return await runChecks(CHECKS, context, context.server === 'stopped' ? BOUND_WITH_START_MS : BOUND_MS);
+    } finally {
+      await context.close();
+    }
   } catch (error) {
     if (!(error instanceof InvalidConfig)) throw error;
     const mend = { remedy: 'mend that variable, in the environment or in .env' };
@@ -75,68 +74,35 @@ async function lookAround(shell: Shell): Promise<readonly NamedFinding[]> {
   }
 }
 
-/** A line for each finding, and one that counts. */
+/** One line for each finding, `found → remedy: $ command`, and a line with their counts. */
 export function describeChecks(checks: readonly NamedFinding[]): string {
   const widest = Math.max(...checks.map(({ check }) => check.length));
-  const lines = checks.map(
-    (each) => `${each.state.padEnd('warning'.length)}  ${each.check.padEnd(widest)}  ${describe(each)}\n`,
-  );
-  const count = (state: CheckState): number => checks.filter((each) => each.state === state).length;
+  const lines = checks.map(({ check, state, found, remedy, command, sql }) => {
+    const run = command === null ? sql && `psql> ${sql}` : `$ ${command}`;
+    const todo = [remedy, run].filter((part) => part !== null).join(': ');
+    const told = `${printable(found)}${todo === '' ? '' : ` → ${printable(todo)}`}`;
+    return `${state.padEnd('warning'.length)}  ${check.padEnd(widest)}  ${told}\n`;
+  });
+  const count = (state: NamedFinding['state']) => checks.filter((each) => each.state === state).length;
   const [isBroken, warnings, unknown] = [count('broken'), count('warning'), count('unknown')];
   const sum = [`${isBroken} broken`, countOf(warnings, 'warning'), `${unknown} not found out`];
   const counted = sum.filter((each) => !each.startsWith('0 ')).join(', ');
   return `${lines.join('')}${counted === '' ? 'all fine' : counted}\n`;
 }
 
-/** What was found; behind the arrow what to do, and what to type there. */
-function describe({ found, remedy, command, sql }: NamedFinding): string {
-  const run = command === null ? sql && `psql> ${sql}` : `$ ${command}`;
-  const todo = [remedy, run].filter((part) => part !== null).join(': ');
-  return `${printable(found)}${todo === '' ? '' : ` → ${printable(todo)}`}`;
-}
-
-/**
- * What a DBA runs for this configuration: dba.sql, below psql's variables that it needs. Login and database are those of
- * DATABASE_URL; without it (or what it leaves out) `<schema>_owner` and `<schema>`. Asks no database.
- */
-function scriptFor({ database, schema }: Config): string {
-  const dsn = database.kind === 'external' ? readDsn(database.url.reveal(), database.variables()) : undefined;
-  const variables = {
-    schema,
-    owner: dsn?.user ?? `${schema}_owner`,
-    database: dsn?.database ?? dsn?.user ?? schema,
-  };
-  return script('dba.sql', variables);
-}
-
-/** @throws UsageError */
-function readerOf(reader: string, account: string): Readonly<Record<string, string>> {
-  const bytes = Buffer.byteLength(reader);
-  if (bytes < 1 || bytes > MOST_NAME_BYTES || reader.includes('\0'))
-    throw new UsageError(`a login's name has 1 to ${MOST_NAME_BYTES} bytes`);
-  return { reader, account: readUserId(account, '--account: ') };
-}
-
-/** A script for psql, below the variables that it needs. */
+/** A psql script, preceded by its variables. */
 function script(name: string, variables: Readonly<Record<string, string>>): string {
-  const set = Object.entries(variables).map(([of, value]) => `\\set ${of} ${psqlText(value)}\n`);
-  return `${set.join('')}\n${readFileSync(new URL(name, import.meta.url), 'utf8')}`;
-}
-
-/** A text as an argument of a command of psql's: there backslashes escape, and only a line break ends it. */
-function psqlText(text: string): string {
   const escapes: Readonly<Record<string, string>> = { '\\': '\\\\', "'": "''", '\n': '\\n', '\r': '\\r' };
-  return `'${text.replaceAll(/[\\'\n\r]/g, (unit) => escapes[unit] ?? unit)}'`;
+  // Arguments of psql's commands: backslashes escape, and only a line break ends them.
+  const quoted = (text: string) => `'${text.replaceAll(/[\\'\n\r]/g, (unit) => escapes[unit] ?? unit)}'`;
+  const set = Object.entries(variables).map(([of, value]) => `\\set ${of} ${quoted(value)}\n`);
+  return `${set.join('')}\n${readFileSync(new URL(name, import.meta.url), 'utf8')}`;
 }
 
 const UPDATE_NODE =
   'put an up-to-date Node 24 or newer on the PATH, which then runs the program; in a container: build the image again, on a new base image';
 
-/** Milliseconds that all checks may take. An embedded server may have to start, after a crash recover. */
-const BOUND_MS = 20_000;
-const BOUND_WITH_START_MS = 60_000;
-
-/** Everything that `start` needs, in the order in which it rests on each other. */
+/** In the order in which they depend on each other. */
 const CHECKS: readonly Check[] = [
   {
     name: 'configuration',
@@ -149,28 +115,11 @@ const CHECKS: readonly Check[] = [
   { name: 'public_url', run: publicUrl },
 ];
 
-/**
- * Looks at everything that `start` needs, side by side, and changes nothing: no row, no request but a ping for each
- * key, and reading its endpoints. An embedded server that is stopped is started meanwhile, as by any command.
- * @throws the signal's reason
- */
-export async function runDoctor(
-  config: ServiceConfig,
-  options: DoctorOptions,
-): Promise<readonly NamedFinding[]> {
-  const context = await openContext(config, options);
-  try {
-    return await runChecks(CHECKS, context, context.server === 'stopped' ? BOUND_WITH_START_MS : BOUND_MS);
-  } finally {
-    await context.close();
-  }
-}
-
-/** Whether the public URL leads to this daemon's listener: to the one that runs, else to doctor's own in its place. */
-async function publicUrl({ config, signal }: Context): Promise<Findings> {
+/** Whether the public URL leads to the daemon's listener. If no daemon listens, doctor listens in its place. */
+async function publicUrl({ config, signal }: Context) {
   const { publicUrl: url, host, port } = config.webhook;
   if (url === undefined) return [];
-  // So that no other program's answer is taken for ours.
+  // Distinguishes our answer from another program's.
   const reply = randomBytes(16).toString('hex');
   const own = createServer((_, response) => void response.setHeader('content-type', 'text/plain').end(reply));
   try {

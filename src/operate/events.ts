@@ -1,26 +1,22 @@
-import type { Clock } from '@research-mirror/runtime/clock';
 import { countOf, formatCount } from '@research-mirror/runtime/figures';
 import type { Config } from '../config/config.ts';
 import { eventTexts, listEvents, replayEvents, type StoredEvent } from '../events/event-store.ts';
-import type { HintedRow } from '../model/hint.ts';
 import type { Db } from '../postgres/db.ts';
 import { ownIdentity } from '../postgres/heartbeat.ts';
 import { daemonLives } from '../postgres/lease.ts';
 import { wake } from '../postgres/notifications.ts';
-import { EXIT, type ExitCode, UsageError } from '../terminal/exit-code.ts';
 import { readLimit, refuseFilters, USUAL_LIMITS } from '../terminal/given.ts';
 import { onMirror } from '../terminal/open-mirror.ts';
 import { Progress } from '../terminal/progress.ts';
-import { complain, type Options, say, type Shell } from '../terminal/shell.ts';
-import { minute, printNewest, type Row } from '../terminal/text-table.ts';
+import { complain, EXIT, type Options, say, type Shell, UsageError } from '../terminal/shell.ts';
+import { minute, printNewest } from '../terminal/text-table.ts';
 
-/** What `events` does. */
 export async function eventsAction(
   shell: Shell,
   action: string,
   ids: string[],
   options: Options<'json' | 'demo', 'type' | 'limit' | 'show'>,
-): Promise<ExitCode> {
+) {
   if (action === 'list' && ids.length > 0)
     throw new UsageError('events list takes no IDs: --show prints one');
   refuseFilters(options, ['type', 'limit']);
@@ -29,39 +25,74 @@ export async function eventsAction(
   const limit = readLimit(options.limit, USUAL_LIMITS.events);
   return onMirror(shell, 'events', { demo }, async ({ config, db }) => {
     if (action === 'replay') return replay(shell, config, db, [...new Set(ids)], json);
-    if (show !== undefined) return showOne(shell, db, show, json);
+    if (show !== undefined) {
+      const texts = await eventTexts(db, show);
+      if (texts.length === 0) {
+        complain(shell, `there is no event ${JSON.stringify(show)}: it never came, or its time is over`);
+        return EXIT.NO;
+      }
+      say(shell, json ? `{"events":[${texts.join(',\n')}]}` : texts.join('\n'));
+      return EXIT.DONE;
+    }
     const found = await listEvents(db, { limit: limit + 1, ...(type !== undefined && { type }) });
     const none =
       type === undefined ? 'no event was received yet' : `no event of type ${JSON.stringify(type)} is here`;
-    const toJson = json ? eventJson : undefined;
-    return printNewest(shell, found, { limit, noun: 'event', none, shows: 'one', toRow, toJson });
+    const toRow = (each: StoredEvent) => ({
+      id: each.id,
+      account: each.userId,
+      type: each.type,
+      'received (UTC)': minute(each.receivedAt),
+      made: each.createdAt && minute(each.createdAt),
+      names: each.collection && `${each.collection} ${each.key ?? ''}`,
+    });
+    // The data keep their text, with every digit.
+    const toJson = ({ data, ...rest }: StoredEvent) =>
+      `${JSON.stringify(rest).slice(0, -1)},"data":${data ?? 'null'}}`;
+    const how = { limit, noun: 'event', none, shows: 'one', toRow, toJson: json ? toJson : undefined };
+    return printNewest(shell, found, how);
   });
 }
 
-async function showOne(shell: Shell, db: Db, id: string, json: boolean): Promise<ExitCode> {
-  const texts = await eventTexts(db, id);
-  if (texts.length === 0) {
-    complain(shell, `there is no event ${JSON.stringify(id)}: it never came, or its time is over`);
-    return EXIT.NO;
-  }
-  say(shell, json ? `{"events":[${texts.join(',\n')}]}` : texts.join('\n'));
-  return EXIT.DONE;
-}
+const LOOK_MS = 250;
+/** How long (ms) it waits: what is still unread waits for something else, such as a stopped account. */
+const PATIENCE_MS = 60_000;
 
-async function replay(
-  shell: Shell,
-  config: Config,
-  db: Db,
-  ids: readonly string[],
-  json: boolean,
-): Promise<ExitCode> {
+/** Replays events and waits until the daemon has read what they name. What it does not read in time stays due. */
+async function replay(shell: Shell, { collections }: Config, db: Db, ids: readonly string[], json: boolean) {
+  const { clock, signal } = shell;
+  const events = await replayEvents(db, ids, collections);
+  await wake(db);
+  // One for each account that has the event.
+  const replayed = events.map(({ id }) => id);
+  const missing = ids.filter((id) => !replayed.includes(id));
+  const daemon = await daemonLives(db, await ownIdentity());
+  const all = events.flatMap(({ userId, rows }) => rows.map((row) => ({ userId, ...row })));
+  const named = [...new Map(all.map((row) => [JSON.stringify(row), row])).values()];
+  const [userIds, names, parents, keys] = (['userId', 'collection', 'parent', 'key'] as const).map((field) =>
+    named.map((row) => row[field]),
+  );
+  const rows = named.length;
+  const until = clock.monotonic() + PATIENCE_MS;
   const progress = new Progress(shell);
-  const report = await replayAndFollow(config, db, ids, shell, (rows, read) =>
-    progress.show(`reading again: ${read} of ${rowsAndLists(rows)}`),
-  ).finally(() => progress.end());
-  const { replayed, missing, rows, read, daemon } = report;
+  let read = 0;
+  try {
+    for (;;) {
+      // Each reading removes a hint, or raises its step.
+      const { rows: found } = await db.sql<{ unread: number }>`
+        select count(*)::int as unread from ${db.stateTable('hint')} as h
+        join unnest(${userIds}::bigint[], ${names}::text[], ${parents}::text[], ${keys}::text[]) as x (user_id, collection, parent, key)
+          on h._user_id = x.user_id and h.collection = x.collection and h.parent = x.parent and h.key = x.key
+        where h.step = 0`;
+      read = rows - (found[0]?.unread ?? 0);
+      progress.show(`reading again: ${read} of ${rowsAndLists(rows)}`);
+      if (!daemon || read === rows || clock.monotonic() > until) break;
+      await clock.sleep(LOOK_MS, signal);
+    }
+  } finally {
+    progress.end();
+  }
   const told = `${countOf(replayed.length, 'event')} taken up again; ${read} of ${rowsAndLists(rows)} read`;
-  say(shell, json ? JSON.stringify(report) : told);
+  say(shell, json ? JSON.stringify({ replayed, missing, rows, read, daemon }) : told);
   for (const id of missing) complain(shell, `there is no event ${JSON.stringify(id)}`);
   if (read < rows) {
     const late = 'the daemon has not come to it yet: it stays due';
@@ -73,71 +104,4 @@ async function replay(
 
 function rowsAndLists(count: number): string {
   return `${formatCount(count)} ${count === 1 ? 'row or list' : 'rows and lists'}`;
-}
-
-function toRow(each: StoredEvent): Row {
-  return {
-    id: each.id,
-    account: each.userId,
-    type: each.type,
-    'received (UTC)': minute(each.receivedAt),
-    made: each.createdAt && minute(each.createdAt),
-    names: each.collection && `${each.collection} ${each.key ?? ''}`,
-  };
-}
-
-/** As a JSON object; its data stand in it as they came, digit by digit. */
-function eventJson({ data, ...rest }: StoredEvent): string {
-  return `${JSON.stringify(rest).slice(0, -1)},"data":${data ?? 'null'}}`;
-}
-
-/** How often (ms) it looks what was read. */
-const LOOK_MS = 250;
-/** How long (ms) it waits: what is not read by then waits for something else, such as a stopped account. */
-const PATIENCE_MS = 60_000;
-
-/**
- * Replays stored events, and waits until the daemon has read once what they name. Without a daemon, or when it takes
- * too long, what they name stays due.
- * @param onProgress how many rows, and lists as a whole, the events name, and how many of them were read since
- * @returns the same; IDs that were `replayed`, one for each account that has the event, and that are `missing`; whether
- * a daemon runs, which reads them
- * @throws the signal's reason
- */
-export async function replayAndFollow(
-  { collections }: Config,
-  db: Db,
-  ids: readonly string[],
-  { clock, signal }: { readonly clock: Clock; readonly signal: AbortSignal },
-  onProgress: (rows: number, read: number) => void,
-) {
-  const events = await replayEvents(db, ids, collections);
-  await wake(db);
-  const replayed = events.map(({ id }) => id);
-  const daemon = await daemonLives(db, await ownIdentity());
-  const all = events.flatMap(({ userId, rows }) => rows.map((row) => ({ userId, ...row })));
-  const named = [...new Map(all.map((row) => [JSON.stringify(row), row])).values()];
-  const rows = named.length;
-  const until = clock.monotonic() + PATIENCE_MS;
-  for (;;) {
-    const read = rows - (await unread(db, named));
-    onProgress(rows, read);
-    if (!daemon || read === rows || clock.monotonic() > until)
-      return { replayed, missing: ids.filter((id) => !replayed.includes(id)), rows, read, daemon };
-    await clock.sleep(LOOK_MS, signal);
-  }
-}
-
-type NamedRow = HintedRow & { readonly userId: string };
-
-/** How many of the rows have not been read since: each reading removes a hint, or raises its step. */
-async function unread(db: Db, rows: readonly NamedRow[]): Promise<number> {
-  const column = (field: keyof NamedRow): string[] => rows.map((row) => row[field]);
-  const { rows: found } = await db.sql<{ unread: string }>`
-    select count(*) as unread from ${db.stateTable('hint')} as h
-    join unnest(${column('userId')}::bigint[], ${column('collection')}::text[], ${column('parent')}::text[],
-      ${column('key')}::text[]) as x (user_id, collection, parent, key)
-      on h._user_id = x.user_id and h.collection = x.collection and h.parent = x.parent and h.key = x.key
-    where h.step = 0`;
-  return Number(found[0]?.unread ?? 0);
 }

@@ -1,55 +1,40 @@
 import { type RawBuilder, sql } from 'kysely';
-import { commitDurably, type Db, onlyRow } from '../postgres/db.ts';
-import { beginChangeIds, endChangeIds, takeChangeIds } from '../postgres/change-ids.ts';
-import { logAct, type Operator } from '../postgres/operator-log.ts';
-import { forgetSuspects } from '../mirror/suspect-store.ts';
-import { forgottenAmong } from '../mirror/live-rows.ts';
-import { TARGETS } from '../status/lookup-store.ts';
 import { countRows } from '../mirror/counters.ts';
-import { keyColumn, dataTable, inParent, keyTypeName, ofScope, tableOf } from '../mirror/table.ts';
+import { forgottenAmong } from '../mirror/live-rows.ts';
+import { forgetSuspects } from '../mirror/suspect-store.ts';
+import { dataTable, inParent, keyColumn, keyTypeName, ofScope, tableOf } from '../mirror/table.ts';
 import { childrenOf, type ListCollection, type Scope } from '../model/collections.ts';
 import { forgottenHash } from '../model/key.ts';
+import { beginChangeIds, endChangeIds, takeChangeIds } from '../postgres/change-ids.ts';
+import { commitDurably, type Db, onlyRow } from '../postgres/db.ts';
+import { logAct, type Operator } from '../postgres/operator-log.ts';
+import { TARGETS } from '../status/lookup-store.ts';
 
-/** A row by its key. `parent`: the list that it is an item of; '' outside lists. */
-type RowName = Readonly<Record<'parent' | 'key', string>>;
-
+/** Rows of an account by their keys. `parent` is the list that an item belongs to; '' outside lists. */
 export interface NamedRows {
   readonly userId: string;
   readonly list: ListCollection;
-  readonly rows: readonly RowName[];
+  readonly rows: readonly Readonly<Record<'parent' | 'key', string>>[];
 }
 
-/**
- * How much was erased: rows, deleted ones included, and a list's items with it; versions; events; items in quarantine;
- * submissions, whose payload and answer were emptied.
- */
-type Erased = Record<'rows' | 'versions' | 'events' | 'quarantined' | 'submissions', number>;
-
-/** What became of one row. `already`: it was forgotten before; `unknown`: nothing was here, and nothing is recorded. */
-export type ForgottenRow = RowName & Erased & Readonly<Record<'already' | 'unknown', boolean>>;
-
-/** `changeId`: the watermark of the last row that was recorded; undefined where none was. */
-export interface Forgetting {
-  readonly rows: readonly ForgottenRow[];
-  readonly changeId: string | undefined;
-}
+export type Forgetting = NonNullable<Awaited<ReturnType<typeof forgetRows>>>;
 
 /**
- * Forgets rows for good, in one transaction: erases them wherever they are, and records hashes of their keys, so that
- * no page and no event brings them back. A hash gets a change ID: it is what a reader of the watermark sees of the
- * deletion. The account is taken from its owner, as by a takeover: a daemon has the rows in memory. It takes the
- * account again within seconds.
- * @param options `dryRun` says what would go, and lets it stay
- * @returns undefined where there is no such account
+ * Erases rows wherever they are, in one transaction, and records hashes of their keys, so that no page and no event
+ * brings them back. Readers of the watermark learn of the deletion by a hash's change ID. A daemon has the rows in
+ * memory, so the account is taken from it, as by a takeover.
+ * @param options `dryRun` rolls everything back
+ * @returns `already`: forgotten before; `unknown`: nothing was found or recorded; `changeId`: the watermark of the last
+ * recorded row. Undefined: there is no such account
  */
 export async function forgetRows(
   db: Db,
   options: NamedRows & { readonly dryRun: boolean; readonly monotonic: () => number; readonly by: Operator },
-): Promise<Forgetting | undefined> {
+) {
   const { userId, list, rows, dryRun, monotonic, by } = options;
   return db.transaction(async (trx) => {
     await trx.raw('savepoint untouched');
-    // A crash must not bring back what the user knows to be erased.
+    // A crash must not bring erased rows back.
     await commitDurably(trx);
     const current = await takeFromOwner(trx, userId);
     if (current === undefined) return undefined;
@@ -58,7 +43,7 @@ export async function forgetRows(
         select clock_timestamp() as at, coalesce((select change_floor from ${trx.stateTable('installation')}), 0) as floor`,
     );
     beginChangeIds(trx, { now: BigInt(at.getTime()) * 1000n, floor: BigInt(floor), current, monotonic });
-    const done: ForgottenRow[] = [];
+    const done = [];
     const hashes: string[] = [];
     for (const { parent, key } of rows) {
       const scope = { userId, collection: list.name, parent };
@@ -82,7 +67,7 @@ export async function forgetRows(
   });
 }
 
-/** As a takeover does, without a new owner. @returns the account's change_id; undefined: there is no such account */
+/** As a takeover, without a new owner. @returns the account's change_id; undefined: there is no such account */
 async function takeFromOwner(trx: Db, userId: string): Promise<bigint | undefined> {
   const { rows } = await trx.sql<{ changeId: string }>`
     update ${trx.stateTable('account')} set token = token + 1, owner = null where _user_id = ${userId}::bigint
@@ -91,14 +76,10 @@ async function takeFromOwner(trx: Db, userId: string): Promise<bigint | undefine
 }
 
 /**
- * Lets rows be mirrored again: the next full walk, which is due at once, brings those that the service has.
- * @returns of each whether it was forgotten; undefined where there is no such account
+ * Lets rows be mirrored again, by a full walk that is due at once.
+ * @returns for each whether it was forgotten; undefined: there is no such account
  */
-export async function rememberRows(
-  db: Db,
-  named: NamedRows,
-  by: Operator,
-): Promise<readonly boolean[] | undefined> {
+export async function rememberRows(db: Db, named: NamedRows, by: Operator) {
   const { userId, list, rows } = named;
   const hashes = rows.map(({ parent, key }) => forgottenHash({ userId, collection: list.name, parent }, key));
   return db.transaction(async (trx) => {
@@ -119,17 +100,11 @@ export async function rememberRows(
   });
 }
 
-/** A table that may know of a row: which of its rows do, a condition on `t`. They go, or `set` empties them. */
-interface Place {
-  readonly table: RawBuilder<unknown>;
-  readonly which: RawBuilder<unknown>;
-  readonly set?: RawBuilder<unknown>;
-  readonly count?: keyof Erased;
-}
+/** Erased rows (deleted ones, too), versions, events, items in quarantine; submissions with emptied contents. */
+type Erased = Record<'rows' | 'versions' | 'events' | 'quarantined' | 'submissions', number>;
 
 /**
- * Erases a row from every table of both schemas: itself and its versions, a list's items with it, and all that is known
- * of it elsewhere. In a transaction that has taken the account from its owner, whose memory is wrong from then on.
+ * Erases a row, its versions, a list's items, and what is known of it elsewhere. The account's owner must have lost it.
  * @param at the database's time
  */
 async function eraseRow(trx: Db, list: ListCollection, scope: Scope, key: string, at: Date): Promise<Erased> {
@@ -145,14 +120,14 @@ async function eraseRow(trx: Db, list: ListCollection, scope: Scope, key: string
       : trx.sql`update ${table} as t set ${set} where t._user_id = ${userId}::bigint and ${which}`);
     if (count !== undefined) erased[count] += Number(numAffectedRows);
   }
-  // Finished requests to the daemon, whose answers show rows. They know no account.
+  // Finished commands to the daemon, whose answers show rows. They belong to no account.
   await trx.sql`
     delete from ${trx.stateTable('command')} as c
     where c.done_at is not null and strpos(concat(c.arguments, c.progress, c.result), ${JSON.stringify(key)}) > 0`;
   return erased;
 }
 
-/** Rows, versions and suspected deletions, with their counters. @param key undefined: all of the scope */
+/** Rows, versions and suspected deletions, with their counters. @param key undefined: the whole scope */
 async function eraseCounted(trx: Db, scope: Scope, key: string | undefined, erased: Erased): Promise<void> {
   const table = tableOf(trx.schema, scope.collection);
   const one = key === undefined ? sql`true` : sql`${keyColumn(table)} = ${key}::${keyTypeName(table)}`;
@@ -173,22 +148,34 @@ async function eraseCounted(trx: Db, scope: Scope, key: string | undefined, eras
 }
 
 /**
- * Where else something of a row lies. IDs of events stay, so that a late repetition is known; so do a submission's ID,
- * times and `idempotency_key`, so that it is not sent again; one that waits is cancelled.
+ * Other places where a row may occur: a condition on a table's rows `t`, which are deleted, or changed by `set`. IDs of
+ * events stay, to recognize a late repetition; a submission's ID, times and `idempotency_key` stay, so that it is not
+ * sent again. Waiting submissions are cancelled.
  */
-function placesOf(trx: Db, list: ListCollection, scope: Scope, key: string, at: Date): readonly Place[] {
+function placesOf(
+  trx: Db,
+  list: ListCollection,
+  scope: Scope,
+  key: string,
+  at: Date,
+): readonly {
+  readonly table: RawBuilder<unknown>;
+  readonly which: RawBuilder<unknown>;
+  readonly set?: RawBuilder<unknown>;
+  readonly count?: keyof Erased;
+}[] {
   const { keyField, name, parent } = list;
   const here = ofScope('t', scope);
   const items = sql`t.collection = any(${childrenOf(name).map((child) => child.name)}::text[])`;
   const ofItems = sql`${items} and t.parent = ${key}`;
   const known = sql`(${here} and t.key = ${key} or ${ofItems})`;
-  // What was learnt from pages with it: then the scope is read again in full.
+  // What was learnt from pages with the row. The scope is then read again in full.
   const learnt = sql`strpos(t.memory::text || coalesce(t.full_walk::text, ''), ${JSON.stringify(key)}) > 0`;
-  // JSON names it by an object at any depth: `job_id`, `bulk_job_id` and `list_id` name one anywhere; `id` does in events
-  // about the watchlist or the list alone.
+  // JSON names it by an object at any depth: `job_id`, `bulk_job_id` and `list_id` anywhere; `id` only in events about
+  // the watchlist or the list.
   const telling = keyField !== 'id';
   const about = sql`t._collection = ${parent?.collection ?? name} and ${scope.parent} in ('', t._key)`;
-  // A number is the same number however it is spelled; one that is no number can't be compared with any.
+  // A number equals itself in any spelling; a key that is no number equals none.
   const values = `{"n": ${/^-?\d{1,19}$/.test(key) ? key : 'null'}, "s": ${JSON.stringify(key)}}`;
   const path = `$.**."${keyField}" ? (@ == $n || @ == $s)`;
   const named = (json: RawBuilder<unknown>): RawBuilder<unknown> =>
@@ -212,7 +199,7 @@ function placesOf(trx: Db, list: ListCollection, scope: Scope, key: string, at: 
     {
       table: trx.stateTable('scope'),
       which: sql`${here} and ${learnt}`,
-      // Its page size stays: without it a list of one row may look unfinished.
+      // The page size stays: without it, a list of one row may look unfinished.
       set: sql`full_walk = null, memory = coalesce(('{"limit":' || (t.memory #>> '{limit}') || '}')::jsonb, '{}')`,
     },
     {

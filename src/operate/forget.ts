@@ -1,32 +1,28 @@
-import { type ForgottenRow, forgetRows, type NamedRows, rememberRows } from './forget-rows.ts';
-import { operatorOn } from '../postgres/operator-log.ts';
+import { countOf } from '@research-mirror/runtime/figures';
+import { COLLECTIONS, type ListCollection } from '../model/collections.ts';
+import { readKey } from '../model/key.ts';
 import { listAccounts } from '../postgres/accounts.ts';
 import type { Db } from '../postgres/db.ts';
 import { notifyOnce } from '../postgres/notifications.ts';
-import { COLLECTIONS, type ListCollection } from '../model/collections.ts';
-import { readKey } from '../model/key.ts';
-import { countOf } from '@research-mirror/runtime/figures';
-import { askPerson, complain, type Options, say, type Shell, widthOfTerminal } from '../terminal/shell.ts';
+import { operatorOn } from '../postgres/operator-log.ts';
 import { noneOf, readUserId, refuseOptions } from '../terminal/given.ts';
 import { onMirror } from '../terminal/open-mirror.ts';
-import { EXIT, UsageError, type ExitCode } from '../terminal/exit-code.ts';
-import { printable, formatList } from '../terminal/text-table.ts';
+import { askPerson, complain, EXIT, say, UsageError, widthOfTerminal } from '../terminal/shell.ts';
+import type { Options, Shell } from '../terminal/shell.ts';
+import { formatList, printable } from '../terminal/text-table.ts';
+import { type Forgetting, forgetRows, type NamedRows, rememberRows } from './forget-rows.ts';
 
-type GivenOptions = Options<'yes' | 'dryRun' | 'undo' | 'list' | 'json' | 'demo', 'user'>;
+type ForgetOptions = Options<'yes' | 'dryRun' | 'undo' | 'list' | 'json' | 'demo', 'user'>;
 
-/** What is said on stdout; undefined: there is no such account. */
-type Answer = { readonly code: ExitCode; readonly json: object; readonly text: string } | undefined;
-
-/** An account's events are looked through, and a list may have many items. Less than readers look back for. */
+/** In ms: all events of an account are searched, and a list may have many items. Less than readers look back. */
 const BOUNDS = { statement: 50_000, idle: 5_000 };
 
-/** What `forget` does. */
 export async function forgetAction(
   shell: Shell,
   table: string | undefined,
   keys: string[],
-  options: GivenOptions,
-): Promise<ExitCode> {
+  options: ForgetOptions,
+) {
   const { list, undo, user, demo } = options;
   if (list === true && table !== undefined) throw new UsageError('--list goes without a table');
   if (list === true) refuseOptions('forget --list', options, ['yes', 'dryRun', 'undo']);
@@ -47,26 +43,21 @@ export async function forgetAction(
   });
 }
 
-/** @throws UsageError, with what may be meant */
+/** @throws UsageError, with suggestions */
 function readNames(table: string | undefined, keys: readonly string[]): Omit<NamedRows, 'userId'> {
   if (table === undefined) throw new UsageError('forget what? A table and keys, or --list');
   if (table === 'account') {
     throw new UsageError('an account is not forgotten by a key: "accounts retire USER_ID --remove-data"');
   }
   const lists = COLLECTIONS.filter((each) => each.kind === 'list');
+  const names = lists.map(({ name }) => name);
   const list = lists.find(({ name }) => name === table);
-  if (list === undefined) {
-    throw noneOf(
-      lists.map(({ name }) => name),
-      table,
-      'forget has no table',
-    );
-  }
+  if (list === undefined) throw noneOf(names, table, 'forget has no table');
   if (keys.length === 0) throw new UsageError(`forget ${table}: which rows? Their keys follow`);
   return { list, rows: keys.map((key) => readRow(list, key)) };
 }
 
-/** A key as `changes` and the views write it: of an item of a list `LIST:ID`. @throws UsageError */
+/** Reads a key in the form of `changes` and the views; an item of a list is `LIST:ID`. @throws UsageError */
 function readRow({ name, keyType, parent }: ListCollection, given: string): NamedRows['rows'][number] {
   const colon = parent === undefined ? -1 : given.indexOf(':');
   const list = parent && readKey(parent.keyType, JSON.stringify(given.slice(0, Math.max(colon, 0))));
@@ -77,7 +68,7 @@ function readRow({ name, keyType, parent }: ListCollection, given: string): Name
   throw new UsageError(`${JSON.stringify(given)} is no key of ${name}: ${wanted}`);
 }
 
-/** @throws UsageError where it is not clear which account is meant */
+/** @throws UsageError unless exactly one account is mirrored */
 async function onlyAccount(db: Db): Promise<string> {
   const [first, second] = await listAccounts(db);
   if (first === undefined) throw new UsageError('no account is mirrored here');
@@ -85,7 +76,7 @@ async function onlyAccount(db: Db): Promise<string> {
   throw new UsageError('several accounts are mirrored here: --user says of which one; "accounts" lists them');
 }
 
-async function forget(shell: Shell, db: Db, named: NamedRows, options: GivenOptions): Promise<Answer> {
+async function forget(shell: Shell, db: Db, named: NamedRows, options: ForgetOptions) {
   const { dryRun = false, yes = dryRun } = options;
   const { userId, list } = named;
   const by = await operatorOn(db);
@@ -108,8 +99,7 @@ async function forget(shell: Shell, db: Db, named: NamedRows, options: GivenOpti
   };
 }
 
-/** One line for each row. */
-function describe(list: ListCollection, rows: readonly ForgottenRow[], dryRun: boolean): string {
+function describe(list: ListCollection, rows: Forgetting['rows'], dryRun: boolean): string {
   const lines = rows.map(({ parent, key, already, unknown, ...erased }) => {
     const name = printable(`${list.name} ${parent === '' ? '' : `${parent}:`}${key}`);
     if (unknown) return `${name}: nothing of it is here; nothing is recorded`;
@@ -122,7 +112,7 @@ function describe(list: ListCollection, rows: readonly ForgottenRow[], dryRun: b
   return lines.join('\n');
 }
 
-async function remember(_: Shell, db: Db, named: NamedRows): Promise<Answer> {
+async function remember(_: Shell, db: Db, named: NamedRows) {
   const found = await rememberRows(db, named, await operatorOn(db));
   if (found === undefined) return undefined;
   const rows = named.rows.map((row, index) => ({ ...row, wasForgotten: found[index] === true }));
@@ -134,8 +124,8 @@ async function remember(_: Shell, db: Db, named: NamedRows): Promise<Answer> {
   };
 }
 
-/** What is kept out, the last one first. */
-async function keptOut(shell: Shell, db: Db, userId: string | null): Promise<Answer> {
+/** Lists what is forgotten, the newest first. */
+async function keptOut(shell: Shell, db: Db, userId: string | null) {
   const { rows } = await db.sql<
     Record<'userId' | 'collection' | 'keyHash' | 'changeId' | 'forgottenAt', string>
   >`
@@ -143,14 +133,12 @@ async function keptOut(shell: Shell, db: Db, userId: string | null): Promise<Ans
       to_char(f.forgotten_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "forgottenAt"
     from ${db.table('forgotten')} as f where f._user_id = coalesce(${userId}::bigint, f._user_id)
     order by f.forgotten_at desc, f._user_id, f.collection, f.key_hash`;
-  const table = formatList(
-    rows.map(({ collection, keyHash, forgottenAt, ...of }) => ({
-      userId: of.userId,
-      collection,
-      keyHash,
-      forgottenAt,
-    })),
-    widthOfTerminal(shell.out),
-  );
+  const cells = rows.map(({ userId, collection, keyHash, forgottenAt }) => ({
+    userId,
+    collection,
+    keyHash,
+    forgottenAt,
+  }));
+  const table = formatList(cells, widthOfTerminal(shell.out));
   return { code: EXIT.DONE, json: { rows }, text: `${table}${countOf(rows.length, 'row')}` };
 }

@@ -1,26 +1,22 @@
 import { McpServer } from '@modelcontextprotocol/server';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
-import { stdin, stdout } from 'node:process';
-import { z } from 'zod';
-import { quotedText } from '../postgres/db.ts';
-import { COLLECTION_NAMES } from '../model/collections.ts';
-import { programVersion } from '../config/program.ts';
-import { loadConfig } from '../config/load.ts';
+import { formatCount } from '@research-mirror/runtime/figures';
 import { messageOf } from '@research-mirror/runtime/message';
 import { untilAborted } from '@research-mirror/runtime/service';
-import { StatementRefused, type RowReceiver } from './read-only-query.ts';
+import { z } from 'zod';
+import { stdin, stdout } from 'node:process';
+import { loadConfig } from '../config/load.ts';
+import { programVersion } from '../config/program.ts';
+import { COLLECTION_NAMES } from '../model/collections.ts';
+import { quotedText } from '../postgres/db.ts';
+import { complain, EXIT, type Shell, UsageError } from '../terminal/shell.ts';
+import { type RowReceiver, StatementRefused } from './read-only-query.ts';
 import { askMirror } from './sql.ts';
-import { EXIT, UsageError, type ExitCode } from '../terminal/exit-code.ts';
-import { complain, type Shell } from '../terminal/shell.ts';
-import { formatCount } from '@research-mirror/runtime/figures';
 
-/** Characters of all values: what a model reads at once is bounded. */
+/** Most characters of an answer, for a model's context. */
 const MOST_CHARACTERS = 200_000;
 
-/**
- * The first rows of an answer, in memory, `limit` at most. Values are in Postgres's own text form, with every digit.
- * `more`: some rows were left out.
- */
+/** Collects at most `limit` rows, in Postgres's text form. `more`: some rows were left out. */
 function collectedRows(limit: number) {
   let names: readonly string[] = [];
   let characters = 0;
@@ -49,15 +45,15 @@ function collectedRows(limit: number) {
   return { answer, receiver };
 }
 
-/** Milliseconds of one query. */
+/** Of one query, ms. */
 const TIMEOUT = 60_000;
 
-/** As MCP has an answer. */
-type Told = { isError?: boolean; content: { type: 'text'; text: string }[] };
+/** An answer of MCP. */
+type Answer = { isError?: boolean; content: { type: 'text'; text: string }[] };
 
-export async function mcpAction(shell: Shell, { demo = false }: { demo?: boolean }): Promise<ExitCode> {
+export async function mcpAction(shell: Shell, { demo = false }: { demo?: boolean }) {
   const config = loadConfig(shell.env, 'database');
-  const ask = async (text: string, limit: number): Promise<Told> => {
+  const ask = async (text: string, limit: number): Promise<Answer> => {
     const { answer, receiver } = collectedRows(limit);
     try {
       await askMirror(shell, config, { command: 'mcp', text, timeout: TIMEOUT, demo }, receiver);
@@ -92,15 +88,11 @@ const limit = z
   .max(MOST_ROWS)
   .default(USUAL_ROWS)
   .describe(`most rows of the answer; "more" says that there are others`);
-/** Also a bigint that no JavaScript number holds. */
+/** Text, since no JavaScript number holds every bigint. */
 const bigint = z.string().regex(/^\d{1,19}$/);
 
-/**
- * What a language model may do with the mirror: see what there is, read it, and learn what changed. Values come in
- * Postgres's own text form, with every digit.
- * @param ask asks as a login that can only read
- */
-function mirrorServer(schema: string, ask: (text: string, limit: number) => Promise<Told>): McpServer {
+/** Tools to see what there is, read it, and learn what changed. @param ask queries by a login that can only read */
+function mirrorServer(schema: string, ask: (text: string, limit: number) => Promise<Answer>): McpServer {
   const server = new McpServer(
     { name: 'research-mirror', version: programVersion() },
     {
@@ -124,7 +116,21 @@ function mirrorServer(schema: string, ask: (text: string, limit: number) => Prom
       }),
       annotations: READS,
     },
-    ({ table }) => ask(table === undefined ? relationsOf(schema) : columnsOf(schema, table), MOST_ROWS),
+    ({ table }) => {
+      const relations = `select c.relname as name, case c.relkind when 'v' then 'view' else 'table' end as kind,
+          obj_description(c.oid, 'pg_class') as meaning
+        from pg_class c join pg_namespace n on n.oid = c.relnamespace
+        where n.nspname = ${quotedText(schema)} and c.relkind in ('r', 'p', 'v') and left(c.relname, 1) <> '_'
+          and has_table_privilege(c.oid, 'select')
+        order by 1`;
+      if (table === undefined) return ask(relations, MOST_ROWS);
+      const columns = `select a.attname as name, format_type(a.atttypid, a.atttypmod) as type,
+          col_description(a.attrelid, a.attnum) as meaning
+        from pg_attribute a join pg_class c on c.oid = a.attrelid join pg_namespace n on n.oid = c.relnamespace
+        where n.nspname = ${quotedText(schema)} and c.relname = ${quotedText(table)} and a.attnum > 0 and not a.attisdropped
+        order by a.attnum`;
+      return ask(columns, MOST_ROWS);
+    },
   );
   server.registerTool(
     'query',
@@ -165,33 +171,14 @@ function mirrorServer(schema: string, ask: (text: string, limit: number) => Prom
       }),
       annotations: READS,
     },
-    ({ user_id: user, collection, since_change_id: since, limit: rows }) =>
-      ask(changesOf(user, since, collection), rows),
+    ({ user_id: user, collection, since_change_id: since, limit: rows }) => {
+      // The tool's schema has checked the values: digits, and names of collections.
+      const after = since ?? `extract(epoch from now() - interval '1 day') * 1000000`;
+      const only = collection === undefined ? '' : ` and collection = ${quotedText(collection)}`;
+      const changes = `select collection, key, op, field, before, after, changed_at, change_id from changes
+        where _user_id = ${user} and change_id > ${after}${only} order by change_id desc, field`;
+      return ask(changes, rows);
+    },
   );
   return server;
-}
-
-function relationsOf(schema: string): string {
-  return `select c.relname as name, case c.relkind when 'v' then 'view' else 'table' end as kind,
-      obj_description(c.oid, 'pg_class') as meaning
-    from pg_class c join pg_namespace n on n.oid = c.relnamespace
-    where n.nspname = ${quotedText(schema)} and c.relkind in ('r', 'p', 'v') and left(c.relname, 1) <> '_'
-      and has_table_privilege(c.oid, 'select')
-    order by 1`;
-}
-
-function columnsOf(schema: string, table: string): string {
-  return `select a.attname as name, format_type(a.atttypid, a.atttypmod) as type,
-      col_description(a.attrelid, a.attnum) as meaning
-    from pg_attribute a join pg_class c on c.oid = a.attrelid join pg_namespace n on n.oid = c.relnamespace
-    where n.nspname = ${quotedText(schema)} and c.relname = ${quotedText(table)} and a.attnum > 0 and not a.attisdropped
-    order by a.attnum`;
-}
-
-/** What is put in was checked by the tool's schema: digits, and names of the catalogue. */
-function changesOf(user: string, since: string | undefined, collection: string | undefined): string {
-  const after = since ?? `extract(epoch from now() - interval '1 day') * 1000000`;
-  const only = collection === undefined ? '' : ` and collection = ${quotedText(collection)}`;
-  return `select collection, key, op, field, before, after, changed_at, change_id from changes
-    where _user_id = ${user} and change_id > ${after}${only} order by change_id desc, field`;
 }

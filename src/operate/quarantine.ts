@@ -1,23 +1,21 @@
+import { countOf, formatCount } from '@research-mirror/runtime/figures';
 import { sql } from 'kysely';
+import { COLLECTION_NAMES } from '../model/collections.ts';
 import type { Db } from '../postgres/db.ts';
-import { COLLECTION_NAMES, type CollectionName } from '../model/collections.ts';
-import { complain, type Options, say, type Shell } from '../terminal/shell.ts';
 import { chooseCollections, readLimit, refuseFilters, USUAL_LIMITS } from '../terminal/given.ts';
 import { onMirror } from '../terminal/open-mirror.ts';
+import { complain, EXIT, type Options, say, type Shell, UsageError } from '../terminal/shell.ts';
 import { minute, printList } from '../terminal/text-table.ts';
-import { EXIT, UsageError, type ExitCode } from '../terminal/exit-code.ts';
-import { countOf, formatCount } from '@research-mirror/runtime/figures';
 
-/** Hexadecimal digits of an ID, of the SHA-256 of an item's text: more than enough to tell millions apart. */
+/** Hexadecimal digits of an ID: the beginning of the SHA-256 of an item's text. */
 const ID_DIGITS = 16;
 
-/** What `quarantine` does. */
 export async function quarantineAction(
   shell: Shell,
   _: string,
   names: string[],
   options: Options<'json' | 'demo', 'limit' | 'show'>,
-): Promise<ExitCode> {
+) {
   const collections = chooseCollections(names);
   const { show, json = false, demo } = options;
   const most = readLimit(options.limit, USUAL_LIMITS.quarantine);
@@ -29,15 +27,47 @@ export async function quarantineAction(
     throw new UsageError('--show: takes an ID as "quarantine list" tells it, or its first 4 digits or more');
   }
   return onMirror(shell, 'quarantine', { demo }, async ({ db }) => {
-    if (show !== undefined) return showItem(shell, await quarantinedTexts(db, show), show, json);
-    const listed = await listQuarantine(db, collections ?? COLLECTION_NAMES, most);
-    const { items, withoutText, entries } = listed;
+    if (show !== undefined) {
+      const [text, other] = await quarantinedTexts(db, show);
+      if (text === undefined || other !== undefined) {
+        const what = text === undefined ? 'no item' : 'more than one item';
+        complain(shell, `there is ${what} in quarantine whose ID begins with ${show}`);
+        return EXIT.NO;
+      }
+      if (text === null) {
+        complain(
+          shell,
+          'the text of this item is not kept: its collection has too many that can’t be mirrored',
+        );
+        return EXIT.NO;
+      }
+      // Verbatim, except secrets of ours that the service sent back.
+      say(shell, json ? JSON.stringify({ item: text }) : text);
+      return EXIT.DONE;
+    }
+    const all = db.mirror.selectFrom('quarantine').where('collection', 'in', collections ?? COLLECTION_NAMES);
+    const rows = await all
+      .select(sql<string>`left(encode(item_hash, 'hex'), ${ID_DIGITS})`.as('id'))
+      .select(['_user_id as userId', 'collection', 'parent as list', 'key', 'reason'])
+      .select(['first_seen_at as since', 'last_seen_at as lastSeenAt'])
+      .select(sql<string>`coalesce(bytes, octet_length(item))`.as('size'))
+      .select('kept')
+      .orderBy('first_seen_at', 'desc')
+      .orderBy('item_hash')
+      .limit(most)
+      .execute();
+    const counts = await all
+      .select(sql<string>`count(*)`.as('items'))
+      .select(sql<string>`count(*) filter (where not kept)`.as('without'))
+      .executeTakeFirstOrThrow();
+    const [items, withoutText] = [Number(counts.items), Number(counts.without)];
+    const entries = rows.map((row) => ({ ...row, size: Number(row.size) }));
     const more =
       items > entries.length ? ` (the newest ${formatCount(entries.length)} are listed: --limit)` : '';
     const without =
       withoutText > 0 ? `, of ${formatCount(withoutText)} without the text: more than is kept` : '';
     return printList(shell, {
-      json: json ? JSON.stringify(listed, undefined, 2) : undefined,
+      json: json ? JSON.stringify({ items, withoutText, entries }, undefined, 2) : undefined,
       rows: entries.map((each) => ({
         id: each.id,
         account: each.userId,
@@ -55,34 +85,7 @@ export async function quarantineAction(
   });
 }
 
-/**
- * How many items are in quarantine, how many of them have no stored text (a collection's texts are stored up to a
- * limit), and the newest, `limit` at most: `list` is '' outside lists, `key` null where none can be stored.
- */
-async function listQuarantine(db: Db, collections: readonly CollectionName[], limit: number) {
-  const all = db.mirror.selectFrom('quarantine').where('collection', 'in', collections);
-  const rows = await all
-    .select(sql<string>`left(encode(item_hash, 'hex'), ${ID_DIGITS})`.as('id'))
-    .select(['_user_id as userId', 'collection', 'parent as list', 'key', 'reason'])
-    .select(['first_seen_at as since', 'last_seen_at as lastSeenAt'])
-    .select(sql<string>`coalesce(bytes, octet_length(item))`.as('size'))
-    .select('kept')
-    .orderBy('first_seen_at', 'desc')
-    .orderBy('item_hash')
-    .limit(limit)
-    .execute();
-  const { items, without } = await all
-    .select(sql<string>`count(*)`.as('items'))
-    .select(sql<string>`count(*) filter (where not kept)`.as('without'))
-    .executeTakeFirstOrThrow();
-  const entries = rows.map((row) => ({ ...row, size: Number(row.size) }));
-  return { items: Number(items), withoutText: Number(without), entries };
-}
-
-/**
- * Verbatim texts of the items whose ID begins with `id`, at most two; null: the text is not stored.
- * @param id hexadecimal digits
- */
+/** Texts of at most two items whose ID begins with `id`, in hexadecimal digits. Null: the text is not stored. */
 export async function quarantinedTexts(db: Db, id: string): Promise<(string | null)[]> {
   const rows = await db.mirror
     .selectFrom('quarantine')
@@ -92,20 +95,4 @@ export async function quarantinedTexts(db: Db, id: string): Promise<(string | nu
     .limit(2)
     .execute();
   return rows.map(({ item, kept }) => (kept ? item : null));
-}
-
-/** Verbatim, but for keys and secrets of ours that a service may have sent back. */
-function showItem(shell: Shell, texts: readonly (string | null)[], id: string, json: boolean): ExitCode {
-  const [text, other] = texts;
-  if (text === undefined || other !== undefined) {
-    const what = text === undefined ? 'no item' : 'more than one item';
-    complain(shell, `there is ${what} in quarantine whose ID begins with ${id}`);
-    return EXIT.NO;
-  }
-  if (text === null) {
-    complain(shell, 'the text of this item is not kept: its collection has too many that can’t be mirrored');
-    return EXIT.NO;
-  }
-  say(shell, json ? JSON.stringify({ item: text }) : text);
-  return EXIT.DONE;
 }

@@ -1,28 +1,26 @@
 import { DatabaseUnavailable } from '@research-mirror/runtime/errors';
 import { sql } from 'kysely';
-import type { Duplex } from 'node:stream';
 import pg from 'pg';
+import type { Duplex } from 'node:stream';
 import { openDatabase } from '../postgres/database.ts';
 import { type Db, quotedText } from '../postgres/db.ts';
 import { type ConnectionOptions, onConnection, PIN_SETTINGS, resolveConnection } from '../postgres/pool.ts';
 import { makeRoles } from '../postgres/roles.ts';
 import { breaksConnection, databaseError } from '../postgres/sql-state.ts';
 
-/** Bytes of one message of the server: a row, a piece of a copy, an error. */
+/** Most bytes of one message of the server: a row, a part of a copy, an error. */
 const MOST_MESSAGE_BYTES = 64 * 1024 * 1024;
-/** Type (one byte) and length (four, which count themselves). */
+/** Type (one byte) and length (four, which include themselves). */
 const HEADER_BYTES = 5;
 
 /**
- * Watches the messages that arrive by `stream`, and calls `onTooLarge` when one announces more than `most` bytes. The
- * driver holds each message whole, twice over, before it gives any of it away, so the announcement is the last moment
- * to refuse it.
+ * Calls `onTooLarge` when a message announces more than `most` bytes: the driver buffers each message whole, twice.
  * @param stream at a boundary between two messages
  */
 export function watchMessages(stream: Duplex, most: number, onTooLarge: (bytes: number) => void): void {
-  /** A header of which the rest has not come. */
+  /** An incomplete header. */
   let header: Buffer = Buffer.alloc(0);
-  /** Bytes of the message's body that have not come. */
+  /** Bytes of the message's body that are still to come. */
   let rest = 0;
   const onData = (chunk: Buffer): void => {
     let left = header.length === 0 ? chunk : Buffer.concat([header, chunk]);
@@ -43,20 +41,15 @@ export function watchMessages(stream: Duplex, most: number, onTooLarge: (bytes: 
   stream.prependListener('data', onData);
 }
 
-/** PostgreSQL's own roles whose members see more of the server, and can change nothing. */
+/** PostgreSQL's roles whose members see more of the server and can change nothing. */
 const HARMLESS = ['pg_monitor', 'pg_read_all_settings', 'pg_read_all_stats', 'pg_stat_scan_tables'];
 
 /**
- * What the session's user may do besides reading the mirror, itself or as any role that it may become, in words ("is
- * a superuser"). The session's user counts, since a statement can undo SET ROLE. A read-only transaction is not
- * enough: it bars writes to tables, and neither programs, files, replication slots nor signals.
+ * What the session's user may do beyond reading the mirror, in words, itself or as any role that it may become: a
+ * statement can undo SET ROLE. A read-only transaction does not forbid programs, files, replication slots or signals.
+ * Parameters: the schema, and the harmless roles.
  */
-async function moreThanReading(client: pg.Client, schema: string): Promise<readonly string[]> {
-  const { rows } = await client.query<{ what: string }>(QUERY, [schema, HARMLESS]);
-  return rows.map(({ what }) => what);
-}
-
-const QUERY = `
+const MORE_THAN_READING = `
   with roles as materialized (
     select * from pg_roles where pg_has_role(session_user, oid, 'member') and (rolname <> 'pg_database_owner'
       or exists (select from pg_database where datname = current_database() and pg_has_role(session_user, datdba, 'member')))),
@@ -89,21 +82,18 @@ const QUERY = `
   ) as found where not superuser.yes
   group by what order by what`;
 
-/** Takes a query's answer as it comes. */
+/** Receives a query's answer row by row. */
 export interface RowReceiver {
-  /** Called once, before the rows; without columns for a statement that answers none. */
+  /** Called once, before the rows; without columns if the statement returns none. */
   columns(columns: readonly ResultColumn[]): void;
-  /** Values in Postgres's own text form, with every digit. `false`: no more rows. */
+  /** Values in Postgres's text form, with every digit. Returns whether it wants more rows. */
   row(values: readonly (string | null)[]): boolean;
-  /**
-   * Asked after each row: a promise where the receiver has no room now. The server waits until it resolves, so that an
-   * answer of any length takes no memory here; where it rejects, the statement ends with that error.
-   */
+  /** Called after each row. The server waits for the promise, so that an answer of any length takes no memory here. */
   room?(): Promise<void> | undefined;
 }
 
-export interface ReadOnlyQuery {
-  /** One statement, as a user typed it. */
+interface ReadOnlyQuery {
+  /** One statement. */
   readonly text: string;
   /** First in the search path. */
   readonly schema: string;
@@ -116,15 +106,15 @@ export interface ReadOnlyQuery {
 export interface ResultColumn {
   readonly name: string;
   readonly kind: 'number' | 'boolean' | 'json' | 'moment' | 'text';
-  /** Postgres's OID of the type, which never changes for those that it brings itself; of a domain, its base type's. */
+  /** Postgres's OID of the type; of a domain its base type's. OIDs of built-in types never change. */
   readonly type: number;
 }
 
-/** Postgres refused the statement: its message, for whoever wrote the statement. */
+/** Postgres refused the statement. */
 export class StatementRefused extends Error {
   override readonly name = 'StatementRefused';
   readonly state: string;
-  /** Of the character at fault, from 1; undefined where Postgres names none. */
+  /** Of the wrong character, from 1; undefined if Postgres names none. */
   readonly position: number | undefined;
   readonly hint: string | undefined;
 
@@ -137,21 +127,20 @@ export class StatementRefused extends Error {
   }
 }
 
-/** The session's user may do more than read, so no statement is run. */
+/** The session's user may do more than read, so the statement was not run. */
 export class MoreThanReading extends Error {
   override readonly name = 'MoreThanReading';
 
-  /** @param may what else, in words: "is a superuser" */
+  /** @param may in words: "is a superuser" */
   constructor(may: readonly string[]) {
     super(`the database's user ${may.join(', ')}`);
   }
 }
 
 /**
- * Runs one statement as a user who can only read, on a connection of its own, in a read-only transaction that is
- * rolled back. The extended protocol takes a single statement, so the text can't end the transaction and go on. Times
- * are UTC.
- * @throws MoreThanReading; StatementRefused; DatabaseUnavailable, also when the time is over; the signal's reason
+ * Runs one statement as a user who can only read, in a read-only transaction that is rolled back. The extended protocol
+ * accepts a single statement, so the text can't end the transaction. Times are UTC.
+ * @throws MoreThanReading; StatementRefused; DatabaseUnavailable, also after `timeout`; the signal's reason
  */
 export async function readOnlyQuery(connection: ConnectionOptions, query: ReadOnlyQuery): Promise<void> {
   query.signal.throwIfAborted();
@@ -162,35 +151,35 @@ export async function readOnlyQuery(connection: ConnectionOptions, query: ReadOn
   let ended = false;
   const cancel = (): void => {
     ended = true;
-    // At the server, where it would go on after its connection is closed. Else statement_timeout will end it.
+    // Canceled at the server, where it would go on after the connection is closed. Otherwise statement_timeout ends it.
     const stop = (other: pg.Client): Promise<unknown> => other.query('select pg_cancel_backend($1)', [pid]);
     void (pid === undefined ? client.end() : onConnection(config, stop).catch(() => {}));
   };
   query.signal.addEventListener('abort', cancel, { once: true });
   try {
     await client.connect();
-    pid = await beginReadOnly(client, query);
+    await client.query(
+      `begin transaction read only; ${PIN_SETTINGS}; set local statement_timeout = ${Math.trunc(query.timeout)}; ` +
+        `set local search_path = ${client.escapeIdentifier(query.schema)}, public`,
+    );
+    // The transaction can't be made writable after its first query.
+    const may = await client.query<{ what: string }>(MORE_THAN_READING, [query.schema, HARMLESS]);
+    if (may.rows.length > 0) throw new MoreThanReading(may.rows.map(({ what }) => what));
+    // A pooler reports a process ID of its own at the start of a connection.
+    const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
+    pid = rows[0]?.pid ?? 0;
     await run(client, query, cancel);
   } catch (error) {
     query.signal.throwIfAborted();
-    if (!ended) throw classified(error, query.timeout);
+    if (ended) return;
+    if (error instanceof MoreThanReading || error instanceof StatementRefused) throw error;
+    if (!(error instanceof pg.DatabaseError) || breaksConnection(error)) throw databaseError(error);
+    if (error.code !== '57014') throw new StatementRefused(error);
+    throw new DatabaseUnavailable(`the query took longer than ${query.timeout / 1000} s`);
   } finally {
     query.signal.removeEventListener('abort', cancel);
     await client.end();
   }
-}
-
-/** @returns the backend's process ID, by a query: at the start of a connection a pooler gives one of its own */
-async function beginReadOnly(client: pg.Client, query: ReadOnlyQuery): Promise<number> {
-  await client.query(
-    `begin transaction read only; ${PIN_SETTINGS}; set local statement_timeout = ${Math.trunc(query.timeout)}; ` +
-      `set local search_path = ${client.escapeIdentifier(query.schema)}, public`,
-  );
-  // After its first query the transaction can't be made writable.
-  const may = await moreThanReading(client, query.schema);
-  if (may.length > 0) throw new MoreThanReading(may);
-  const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
-  return rows[0]?.pid ?? 0;
 }
 
 function run(client: pg.Client, query: ReadOnlyQuery, cancel: () => void): Promise<void> {
@@ -210,12 +199,14 @@ function run(client: pg.Client, query: ReadOnlyQuery, cancel: () => void): Promi
       reject(error);
     };
     watchMessages(socket, MOST_MESSAGE_BYTES, (bytes) => {
-      fail(tooLarge(bytes));
+      const [size, most] = [bytes, MOST_MESSAGE_BYTES].map((each) => `${Math.ceil(each / 1024 / 1024)} MiB`);
+      const what = `a row of the answer has ${size}, and ${most} is the most that is taken`;
+      fail(refusedHere(what, '54000', 'choose fewer columns, or a part of the value: left(column, 1000)'));
       socket.destroy();
     });
-    /** Hands something to the receiver. What it throws must not reach the driver, which would leave it to nobody. */
+    /** Calls the receiver. Its errors must not reach the driver, which would lose them. */
     const give = (hand: () => void): void => {
-      // Rows go on coming until the server has stopped.
+      // Rows keep coming until the server has stopped.
       if (enough || query.signal.aborted) return;
       try {
         hand();
@@ -248,24 +239,15 @@ function run(client: pg.Client, query: ReadOnlyQuery, cancel: () => void): Promi
   });
 }
 
-/** Refused here, in the words of Postgres's own refusals. */
+/** A refusal by this program, in the form of Postgres's. */
 function refusedHere(message: string, code: string, hint: string): StatementRefused {
   return new StatementRefused(Object.assign(new pg.DatabaseError(message, 0, 'error'), { code, hint }));
 }
 
-function tooLarge(bytes: number): StatementRefused {
-  const mebibytes = (size: number): string => `${Math.ceil(size / 1024 / 1024)} MiB`;
-  return refusedHere(
-    `a row of the answer has ${mebibytes(bytes)}, and ${mebibytes(MOST_MESSAGE_BYTES)} is the most that is taken`,
-    '54000',
-    'choose fewer columns, or a part of the value: left(column, 1000)',
-  );
-}
-
-/** The driver drops what it gives instead of rows. */
+/** The driver drops what COPY sends instead of rows. */
 const NO_COPY = refusedHere('copy … to stdout answers no rows', '0A000', 'ask by a SELECT; --csv prints CSV');
 
-/** By type OID, which never changes; all other types are text. */
+/** By type OID; the default is text. */
 const KINDS: ReadonlyMap<number, ResultColumn['kind']> = new Map([
   ...[20, 21, 23, 26, 700, 701, 1700].map((oid) => [oid, 'number'] as const),
   [16, 'boolean'],
@@ -273,32 +255,24 @@ const KINDS: ReadonlyMap<number, ResultColumn['kind']> = new Map([
   [1184, 'moment'],
 ]);
 
-function classified(error: unknown, timeout: number): unknown {
-  if (error instanceof MoreThanReading || error instanceof StatementRefused) return error;
-  if (!(error instanceof pg.DatabaseError) || breaksConnection(error)) return databaseError(error);
-  if (error.code === '57014')
-    return new DatabaseUnavailable(`the query took longer than ${timeout / 1000} s`);
-  return new StatementRefused(error);
-}
-
-/** The login of the command `sql`, which the program or a DBA makes. */
+/** The login of the command `sql`, made by the program or by a DBA. */
 export function sqlLogin(schema: string): string {
   return `${schema}_sql`;
 }
 
-/** The login's connections at most, and after how long a statement ends by default. */
+/** Its most connections, and the default bound of its statements. */
 const LOGIN_CONNECTIONS = 20;
 const LOGIN_TIMEOUT = '60s';
 
 /**
- * Makes the login of `sql`: a member of `<schema>_reader` that can become no other role (from PostgreSQL 16 on). It could change its settings
- * (read-only, a time limit), but not its rights.
+ * Makes the login of `sql`: a member of `<schema>_reader` that can become no other role (from PostgreSQL 16). It could
+ * change its settings, but not its rights.
  * @param db of a superuser
  */
 async function makeSqlLogin(db: Db, password: string): Promise<void> {
   const login = sql.id(sqlLogin(db.schema));
   await db.transaction(async (trx) => {
-    // Two commands may begin together. Only a superuser can take this lock, as anybody could an advisory one.
+    // Two commands may start at once. Only a superuser can take this lock; anyone could take an advisory lock.
     await trx.sql`lock table pg_authid in share row exclusive mode`;
     await makeRoles(trx);
     const { rows } = await trx.sql`select 1 from pg_roles where rolname = ${sqlLogin(trx.schema)}`;
@@ -309,13 +283,13 @@ async function makeSqlLogin(db: Db, password: string): Promise<void> {
     await trx.sql`alter role ${login} set statement_timeout = ${sql.raw(quotedText(LOGIN_TIMEOUT))}`;
     const { rows: servers } = await trx.sql<{ major: number }>`
       select current_setting('server_version_num')::int / 10000 as major`;
-    // PostgreSQL 15 knows no such options: there the login could become the group, which may only read, too.
+    // PostgreSQL 15 has no such options: there the login could become the group, which may only read, too.
     const options = (servers[0]?.major ?? 0) >= 16 ? sql` with inherit true, set false` : sql``;
     await trx.sql`grant ${sql.id(`${trx.schema}_reader`)} to ${login}${options}`;
   });
 }
 
-/** Statements for psql that a DBA runs once where the program does not make the login; they lack the password. */
+/** Statements for a DBA where the program does not make the login; the password is left out. */
 export function sqlLoginByHand(schema: string): string {
   return (
     `create role ${sqlLogin(schema)} login password '…' connection limit ${LOGIN_CONNECTIONS} in role ${schema}_reader; ` +
@@ -324,7 +298,7 @@ export function sqlLoginByHand(schema: string): string {
 }
 
 /**
- * The URL of a login that only reads the mirror in `schema`; makes the login on first use.
+ * The URL of the login that only reads; makes it on first use.
  * @param url of the superuser
  * @param password of the login
  */
@@ -337,7 +311,12 @@ export async function readerUrl(
   const reader = new URL(url);
   reader.username = sqlLogin(schema);
   reader.password = password;
-  if (await isReader(reader.href, schema)) return reader.href;
+  // If it does not exist, or has another password, it is made again, which fails with the actual problem.
+  const query = `select pg_has_role(oid, 'usage') as reader from pg_roles where rolname = $1`;
+  const found = await onConnection({ connectionString: reader.href, ssl: false }, (client) =>
+    client.query<{ reader: boolean | null }>(query, [`${schema}_reader`]),
+  ).catch(() => undefined);
+  if (found?.rows[0]?.reader === true) return reader.href;
   const database = await openDatabase({ url, schema, program, max: 1 });
   try {
     await makeSqlLogin(database.db, password);
@@ -345,18 +324,4 @@ export async function readerUrl(
     await database.close();
   }
   return reader.href;
-}
-
-/** Whether the login exists, with this password, and may read. */
-async function isReader(url: string, schema: string): Promise<boolean> {
-  const query = `select pg_has_role(oid, 'usage') as reader from pg_roles where rolname = $1`;
-  try {
-    const { rows } = await onConnection({ connectionString: url, ssl: false }, (client) =>
-      client.query<{ reader: boolean | null }>(query, [`${schema}_reader`]),
-    );
-    return rows[0]?.reader === true;
-  } catch {
-    // The caller makes it again, and that fails with whatever is wrong.
-    return false;
-  }
 }

@@ -12,7 +12,7 @@ function pass(
 }
 
 describe('readingLine', () => {
-  it('names a collection once, however many accounts have it', () => {
+  it('sums up a collection over all accounts', () => {
     const line = readingLine([
       pass('7', 'watchlist', { items: 120, inserted: 3 }),
       pass('7', 'lists', { items: 5 }),
@@ -21,13 +21,13 @@ describe('readingLine', () => {
     expect(line).toBe('reading: watchlist 1,120 (+4 ~2) · lists 5');
   });
 
-  it('says what went, and what is missing but not proven gone yet', () => {
+  it('counts deleted rows, and rows that are missing without a second proof', () => {
     const doubts = { rows: 2, milliseconds: 59_000 };
     const line = readingLine([pass('7', 'lists', { items: 5, deleted: 1, doubts })]);
     expect(line).toBe('reading: lists 5 (-1 2 missing, read again in 59 s)');
   });
 
-  it('says that it begins while nothing has been read: the rate limit may keep it waiting', () => {
+  it('says that it begins while nothing has been read', () => {
     expect(readingLine([])).toBe('reading: …');
   });
 });

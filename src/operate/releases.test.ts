@@ -23,7 +23,7 @@ it.each([
   ['PostgreSQL', '15.20', 'ok', 'of 2026-11-12; no security release since is known'],
   ['PostgreSQL', '19.1', 'warning', ': 15 to 18 are tested, this one is not'],
   ['PostgreSQL', '19beta1', 'warning', ': 15 to 18 are tested, this one is not'],
-] as const)('says of %s %s: %s', (runtime, version, state, words) => {
+] as const)('doctor judges %s %s: %s', (runtime, version, state, words) => {
   const { state: judged, found, remedy } = judgeVersion(runtime, version, 'update it');
   expect([judged, found]).toEqual([
     state,

@@ -12,7 +12,7 @@ describe('jsonRows', () => {
     return text;
   }
 
-  it('keeps every digit, and makes JSON of what JSON has no word for', () => {
+  it('keeps every digit, and quotes values that are no JSON numbers', () => {
     const text = printed(
       [
         { name: 'big', kind: 'number', type: 1700 },
@@ -29,7 +29,7 @@ describe('jsonRows', () => {
     );
   });
 
-  it('is one object, rows or none', () => {
+  it('prints one object, with or without rows', () => {
     expect(JSON.parse(printed([]))).toEqual({ rows: [] });
     expect(JSON.parse(printed([{ name: 'n', kind: 'number', type: 23 }], ['1']))).toEqual({
       rows: [{ n: 1 }],
@@ -62,7 +62,7 @@ describe('tableRows', () => {
     return said.out;
   }
 
-  it('stops where nobody reads on, and says so', () => {
+  it('stops after 10,000 rows, and says so', () => {
     const { rows, said } = printing(['n']);
     let wanted = 0;
     while (rows.row([String(wanted)])) wanted += 1;
@@ -72,7 +72,7 @@ describe('tableRows', () => {
     expect(said.err).toContain('only the first 10,000 rows');
   });
 
-  it('holds no more than some megabytes, and one row in any case', () => {
+  it('holds some megabytes at most, but always one row', () => {
     const { rows, said } = printing(['text']);
     const large = 'x'.repeat(17 * 1024 * 1024);
     expect([rows.row([large]), rows.row(['y'])]).toEqual([true, false]);
@@ -80,7 +80,7 @@ describe('tableRows', () => {
     expect(said.err).toContain('only the first 1 row');
   });
 
-  it('prints records, whole, where the titles do not fit the terminal, and wherever they are asked for', () => {
+  it('prints whole records if the titles do not fit the terminal, and on request', () => {
     const first = 'first_title   a value that is much longer than its title\nsecond_title  b\n';
     const second = '─[ 2 ]──────────────────\nfirst_title   c\nsecond_title\n(2 rows)\n';
     expect(shown(24)).toBe(`─[ 1 ]──────────────────\n${first}${second}`);

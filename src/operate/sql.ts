@@ -2,17 +2,15 @@ import { countOf } from '@research-mirror/runtime/figures';
 import type { Config } from '../config/config.ts';
 import { loadConfig } from '../config/load.ts';
 import { InvalidValue, parseDuration } from '../config/parse-values.ts';
-import type { ReachedDatabase } from '../postgres/open-mirror.ts';
-import { type ConnectionOptions, resolveConnection } from '../postgres/pool.ts';
-import { EXIT, type ExitCode, OutputClosed, UsageError } from '../terminal/exit-code.ts';
+import { resolveConnection } from '../postgres/pool.ts';
 import { reachMirror } from '../terminal/open-mirror.ts';
-import { type Options, roomIn, type Shell, type Terminal, widthOfTerminal } from '../terminal/shell.ts';
+import { EXIT, OutputClosed, roomIn, UsageError, widthOfTerminal } from '../terminal/shell.ts';
+import type { Options, Shell, Terminal } from '../terminal/shell.ts';
 import { formatRecords, formatTable, widthOfTitles } from '../terminal/text-table.ts';
 import {
   MoreThanReading,
   readerUrl,
   readOnlyQuery,
-  type ReadOnlyQuery,
   type ResultColumn,
   type RowReceiver,
   sqlLogin,
@@ -26,7 +24,7 @@ export async function sqlAction(
   shell: Shell,
   text: string,
   options: Options<'csv' | 'json' | 'vertical' | 'demo', 'timeout'>,
-): Promise<ExitCode> {
+) {
   if (text.trim() === '') throw new UsageError('the query is empty');
   const { out, signal } = shell;
   const [format, other] = FORMATS.filter((each) => options[each] === true);
@@ -60,12 +58,12 @@ function readTimeout(text: string): number {
   }
 }
 
-export interface RowPrinter extends RowReceiver {
-  /** The answer is complete, or as long as it was wanted. */
+interface RowPrinter extends RowReceiver {
+  /** The answer is complete, or has enough rows. */
   end(): void;
 }
 
-/** One JSON object, `{"rows":[…]}`, a line for each row as it comes: their number takes no memory. */
+/** One JSON object, `{"rows":[…]}`, written row by row: it takes no memory. */
 export function jsonRows(out: Terminal): RowPrinter {
   let keys: readonly string[] = [];
   let kinds: readonly ResultColumn['kind'][] = [];
@@ -77,7 +75,7 @@ export function jsonRows(out: Terminal): RowPrinter {
       keys = columns.map(({ name }) => {
         const times = (seen.get(name) ?? 0) + 1;
         seen.set(name, times);
-        // Two columns of one name are legal in SQL; in an object one would hide the other.
+        // SQL allows two columns of one name; in an object one would hide the other.
         return JSON.stringify(times === 1 ? name : `${name}_${times}`);
       });
     },
@@ -91,58 +89,53 @@ export function jsonRows(out: Terminal): RowPrinter {
   };
 }
 
-/** A value in JSON; numbers keep Postgres's digits, since parsing them here would lose some. */
+/** Numbers keep Postgres's digits: parsing them would lose some. */
 function jsonOf(value: string | null, kind: ResultColumn['kind'] | undefined): string {
   if (value === null) return 'null';
   // NaN and Infinity are no JSON numbers.
   if (kind === 'number') return /^-?\d/.test(value) ? value : JSON.stringify(value);
   if (kind === 'boolean') return value === 't' ? 'true' : 'false';
-  // json keeps the line breaks that it was given; one row stays one line.
+  // json keeps its line breaks; a row must stay one line.
   if (kind === 'json') return value.replaceAll(/[\r\n]/g, ' ');
   const text = kind === 'moment' ? value.replace(/^(\d{4,}-\d\d-\d\d) (.*)\+00$/, '$1T$2Z') : value;
   return JSON.stringify(text);
 }
 
-/** Characters that are gathered before they are written: a system call a row would take most of the time. */
+/** Characters collected for a write: a system call for each row would take most of the time. */
 const CHUNK = 64 * 1024;
 
-/**
- * CSV as RFC 4180 has it: a line of titles, CRLF behind each line. Values are Postgres's own text, with every digit;
- * NULL is empty, and an empty text is `""`.
- */
+/** CSV of RFC 4180 with a line of titles. Values are Postgres's text; NULL is empty, and an empty text is `""`. */
 function csvRows(out: Terminal): RowPrinter {
   let text = '';
   const flush = (): void => {
     if (text !== '') out.write(text);
     text = '';
   };
+  const field = (value: string | null): string => {
+    if (value === null) return '';
+    return value === '' || /[",\r\n]/.test(value) ? `"${value.replaceAll('"', '""')}"` : value;
+  };
   const row = (values: readonly (string | null)[]): boolean => {
-    text += `${values.map(csvField).join(',')}\r\n`;
+    text += `${values.map(field).join(',')}\r\n`;
     if (text.length >= CHUNK) flush();
     return true;
   };
   return {
-    // A statement that answers nothing has no line of titles either.
+    // A statement without rows has no line of titles.
     columns: (columns) => void (columns.length > 0 && row(columns.map(({ name }) => name))),
     row,
     end: flush,
   };
 }
 
-function csvField(value: string | null): string {
-  if (value === null) return '';
-  return value === '' || /[",\r\n]/.test(value) ? `"${value.replaceAll('"', '""')}"` : value;
-}
-
-/** A table needs all its rows before the first one is printed, and nobody reads more of them. */
+/** A table needs all its rows before it is printed. */
 const MOST_ROWS = 10_000;
-/** Characters of all values, beyond the first row. */
+/** Of all values, except those of the first row. */
 const MOST_CHARACTERS = 16 * 1024 * 1024;
 
 /**
- * A table for people: what is longer than the terminal is wide is cut. Where not even the titles fit the terminal, or
- * where it is asked for, records below each other instead, in which nothing is cut.
- * @param vertical records even where a table would fit
+ * A table cut to the terminal's width, or whole records if even the titles do not fit.
+ * @param vertical always records
  */
 export function tableRows({ out, err }: Pick<Shell, 'out' | 'err'>, vertical: boolean): RowPrinter {
   let titles: readonly string[] = [];
@@ -171,79 +164,54 @@ export function tableRows({ out, err }: Pick<Shell, 'out' | 'err'>, vertical: bo
   };
 }
 
-interface AskedQuery {
-  /** The command that asks: `sql`. */
-  readonly command: string;
-  readonly text: string;
-  /** Milliseconds. */
-  readonly timeout: number;
-  readonly demo: boolean;
-}
-
 /**
- * Runs a query in the mirror, as a login that can only read.
- * @throws UsageError where no such login is there; StatementRefused; DatabaseUnavailable; the signal's reason; errors of
- * the receiver
+ * Runs a query in the mirror, by a login that can only read.
+ * @throws UsageError if there is none; StatementRefused; DatabaseUnavailable; the signal's reason; errors of the
+ * receiver
  */
 export async function askMirror(
   shell: Shell,
   config: Config,
-  { command, text, timeout, demo }: AskedQuery,
+  query: Readonly<Record<'command' | 'text', string>> & { readonly timeout: number; readonly demo: boolean },
   receiver: RowReceiver,
 ): Promise<void> {
+  const { command, text, timeout, demo } = query;
   const { schema } = config;
   const database = await reachMirror(shell, config, command, demo ? 'demo' : 'likely');
   try {
-    const logins = await readers(shell, database, schema);
-    await queryAsReader(command, logins, { text, schema, timeout, signal: shell.signal, receiver });
+    const { connection, server } = database;
+    // The embedded server has a login that only reads, made by the program. With DATABASE_URL: its own login, and one
+    // that a DBA may have made.
+    let logins = [connection, { ...connection, as: sqlLogin(schema) }];
+    if (server !== undefined) {
+      const url = await readerUrl(server.url, await server.readerPassword(), schema, connection.program);
+      shell.scrubber.hide(new URL(url).password);
+      logins = [{ ...connection, url }];
+    }
+    let refused: MoreThanReading | undefined;
+    for (const login of logins) {
+      // The next login is tried if it exists, and needs no password.
+      if (refused !== undefined && !(await resolveConnection(login).catch(() => false))) break;
+      try {
+        return await readOnlyQuery(login, { text, schema, timeout, signal: shell.signal, receiver });
+      } catch (error) {
+        if (!(error instanceof MoreThanReading)) throw error;
+        refused ??= error;
+      }
+    }
+    throw new UsageError(
+      `nothing was run: ${command} takes a login that can do nothing but read, and ` +
+        `${refused?.message ?? 'there is none'}. As a DBA, once: ${sqlLoginByHand(schema)} Then give ${command} that ` +
+        `login: DATABASE_URL=postgres://${sqlLogin(schema)}:…@host/database`,
+    );
   } finally {
     await database.leave();
   }
 }
 
-/**
- * For statements of somebody's own, to be tried first to last: a login that only reads, which the program has made; of
- * DATABASE_URL its own, and one that a DBA has made beside it.
- */
-async function readers(
-  { scrubber }: Shell,
-  { connection, server }: ReachedDatabase,
-  schema: string,
-): Promise<readonly ConnectionOptions[]> {
-  if (server === undefined) return [connection, { ...connection, as: sqlLogin(schema) }];
-  const url = await readerUrl(server.url, await server.readerPassword(), schema, connection.program);
-  scrubber.hide(new URL(url).password);
-  return [{ ...connection, url }];
-}
-
-/** By the first of `logins` that can do nothing but read; nothing is run where none can. */
-async function queryAsReader(
-  command: string,
-  logins: readonly ConnectionOptions[],
-  query: ReadOnlyQuery,
-): Promise<void> {
-  let refused: MoreThanReading | undefined;
-  for (const login of logins) {
-    // Another login is tried where there is one, and the server asks it for no password.
-    if (refused !== undefined && !(await resolveConnection(login).catch(() => false))) break;
-    try {
-      return await readOnlyQuery(login, query);
-    } catch (error) {
-      if (!(error instanceof MoreThanReading)) throw error;
-      refused ??= error;
-    }
-  }
-  const { schema } = query;
-  throw new UsageError(
-    `nothing was run: ${command} takes a login that can do nothing but read, and ` +
-      `${refused?.message ?? 'there is none'}. As a DBA, once: ${sqlLoginByHand(schema)} Then give ${command} that ` +
-      `login: DATABASE_URL=postgres://${sqlLogin(schema)}:…@host/database`,
-  );
-}
-
-/** As psql tells it: what, where (line and a mark below it), and the hint. */
+/** In psql's form: the message, the line with a mark below it, and the hint. */
 export function explainRefusal(error: StatementRefused, query: string): string {
-  // A syntax error names its place; that several statements came has none. Texts are in the server's language.
+  // A syntax error has a position; the error for several statements has none. Messages are in the server's language.
   const several = error.state === '42601' && error.position === undefined;
   const what = several ? 'one statement at a time, please: this is several' : error.message;
   const lines = [`research-mirror: ${what} (${error.state})`];

@@ -8,7 +8,7 @@ function refusal(message: string, fields: Partial<pg.DatabaseError>): StatementR
 }
 
 describe('explainRefusal', () => {
-  it('marks the place, counted in characters and below tabs', () => {
+  it('marks the position, counted in characters and below tabs', () => {
     const query = "select '😀',\n\twrong from t";
     const text = explainRefusal(
       refusal('column "wrong" does not exist', { code: '42703', position: '14' }),
@@ -19,7 +19,7 @@ describe('explainRefusal', () => {
     );
   });
 
-  it('gives Postgres’s hint, and says what several statements are', () => {
+  it('repeats Postgres’s hint, and explains that only one statement is accepted', () => {
     expect(explainRefusal(refusal('no', { code: '42P01', hint: 'try that' }), 'x')).toContain(
       'hint: try that',
     );

@@ -13,66 +13,81 @@ import { AccountRetired, KeyRefused, LeaseLost } from '../model/errors.ts';
 import { type Db, onlyRow } from '../postgres/db.ts';
 import { endpointHost } from '../postgres/fingerprint.ts';
 import { ownIdentity } from '../postgres/heartbeat.ts';
-import { createInstallation, type InstallationOptions, openInstallation } from '../postgres/installation.ts';
+import { createInstallation, openInstallation } from '../postgres/installation.ts';
 import { DAEMON, daemonLives, livingOwner } from '../postgres/lease.ts';
-import { wake } from '../postgres/notifications.ts';
 import type { WorkOptions } from '../postgres/open-mirror.ts';
 import type { Operator } from '../postgres/operator-log.ts';
 import type { ConnectionOptions } from '../postgres/pool.ts';
 import { isRefusedValue, sqlState } from '../postgres/sql-state.ts';
 import { findSubmission, type StoredSubmission } from '../submissions/stored-submissions.ts';
 
-export interface SubmitResult {
-  readonly submission: StoredSubmission;
-  /** Why it has not ended, where it was waited for; undefined: it has ended, or is on hold. */
-  readonly stuck: string | undefined;
-}
-
 interface SubmitOptions extends WorkOptions {
   readonly config: Config;
   readonly db: Db;
   readonly clock: Clock;
-  /** The database's own address, past a pooler. */
+  /** Past a pooler. */
   readonly direct: ConnectionOptions;
-  readonly request: SubmitRequest;
-  /** Whether to wait until it has ended. */
-  readonly wait: boolean;
-  /** Called with the ID as soon as it is queued. */
-  readonly onQueued: (id: string) => void;
   readonly onProgress: (submission: StoredSubmission) => void;
 }
 
-/** How often (ms) the row is looked at. */
+/** How often (ms) the row is read. */
 const LOOK_MS = 250;
-/** What others see of a process that sends a submission itself. */
+/** The command of a process that sends a submission itself, as others see it. */
 const SUBMIT = 'submit';
-/** How long (ms) a daemon may take to take an account, where it can't be sent from here. */
+/** How long (ms) a daemon may take to take an account that can't be sent for from here. */
 const TAKING_MS = 30_000;
 /** How often (ms) it looks who owns the account. */
 const OWNER_MS = 1_000;
 
 /**
- * Queues a POST operation and waits for its outcome. The daemon that owns the account sends it; where nobody does,
- * this process takes the account and sends this one, and no other.
- * @throws SubmitRefused; what keeps it from being sent (it stays queued); the signal's reason
+ * Queues a POST operation by the SQL function that analysts call.
+ * @returns its ID
+ * @throws SubmitRefused; AccountUnservable; the signal's reason
  */
-export async function submitOperation(options: SubmitOptions): Promise<SubmitResult> {
-  const { config, db, clock, request, wait, onQueued } = options;
-  const account = await accountMeant(db, request.userId);
-  const identity = await ownIdentity();
-  if (account !== undefined) {
-    await refuseMoved(options, account);
-    // Before anything is queued: a database that nobody used for long would else put it on hold, as something old.
-    if (!(await daemonLives(db, identity))) await openInstallation(installationOf(options), options.signal);
+export async function queueOperation(
+  options: SubmitOptions,
+  request: Readonly<
+    Record<'operation' | 'payload', string> &
+      Record<'target' | 'userId' | 'idempotencyKey', string | undefined>
+  >,
+): Promise<string> {
+  const { config, db, signal } = options;
+  const { operation, payload, target = null, userId = null, idempotencyKey = null } = request;
+  const all = db.state.selectFrom('account').select('_user_id').limit(2);
+  // Compared as text, since the user may have typed something that is no bigint.
+  const named = userId === null ? all : all.where(sql`_user_id::text`, '=', userId);
+  // If it is not clear which account is meant, the SQL function reports it.
+  const [account, another] = await named.execute();
+  if (account !== undefined && another === undefined) {
+    if (config.service !== undefined) {
+      const { byOwner } = await sortKeys(db, config.service.keys);
+      const context = { db, config: { service: config.service } };
+      await servableKeys(context, account._user_id, byOwner.get(account._user_id) ?? []);
+    }
+    // Before anything is queued: a database that was not used for long would put it on hold, as something old.
+    const lives = await daemonLives(db, await ownIdentity());
+    if (!lives) await openInstallation(installationOf(options), signal);
   }
-  const id = await queueSubmission(db, request);
-  onQueued(id);
-  await wake(db);
-  if (!wait) return { submission: await presentSubmission(db, id), stuck: undefined };
+  return refusing(async () => {
+    const found = await db.sql<{ id: string }>`
+      select ${db.table('submit')}(${operation}, ${payload}::text::jsonb, ${target},
+        ${userId}::bigint, ${idempotencyKey}) as id`;
+    return onlyRow(found).id;
+  });
+}
 
+/**
+ * Waits for the outcome. The daemon that owns the account sends it; without an owner, this process takes the account
+ * and sends this submission only.
+ * @returns `stuck`: why it has not ended; undefined: it has ended, or is on hold
+ * @throws what keeps it from being sent (it stays queued); the signal's reason
+ */
+export async function followOperation(options: SubmitOptions, id: string) {
+  const { config, db, clock } = options;
+  const identity = await ownIdentity();
   let lookAt = Number.NEGATIVE_INFINITY;
   let ownedAt = clock.monotonic();
-  /** Why it can't be sent from here: found out once. */
+  /** Why it can't be sent from here; determined once. */
   let notHere: string | undefined;
   return followSubmission(id, options, async (userId) => {
     const now = clock.monotonic();
@@ -84,7 +99,7 @@ export async function submitOperation(options: SubmitOptions): Promise<SubmitRes
       return [DAEMON, SUBMIT].includes(owner.command) ? undefined : ownedBy(userId, owner);
     }
     const lives = await daemonLives(db, identity);
-    // One that is about to take the account sends it all the same.
+    // A daemon that is about to take the account sends it all the same.
     const isExpected = lives && now - ownedAt < TAKING_MS;
     if (config.service !== undefined) {
       notHere ??= await sendHere({ ...config, service: config.service }, options, userId, id);
@@ -97,21 +112,13 @@ export async function submitOperation(options: SubmitOptions): Promise<SubmitRes
   });
 }
 
-function installationOf({ config, db, direct, clock }: SubmitOptions): InstallationOptions {
+function installationOf({ config, db, direct, clock }: SubmitOptions) {
   return { db, host: endpointHost(direct.url, direct.variables), submit: config.submit, clock };
 }
 
-/** Nothing is queued for an account that nothing may be sent for. @throws AccountUnservable */
-async function refuseMoved({ config, db }: SubmitOptions, userId: string): Promise<void> {
-  const { service } = config;
-  if (service === undefined) return;
-  const { byOwner } = await sortKeys(db, service.keys);
-  await servableKeys({ db, config: { service } }, userId, byOwner.get(userId) ?? []);
-}
-
 /**
- * Takes the account and sends the submission as the daemon does: under its lease, its budget and its rules.
- * @returns why it can't be sent from here; undefined where it was sent, or another process has the account
+ * Takes the account and sends the submission as the daemon does.
+ * @returns why it can't be sent from here; undefined: it was sent, or another process has the account
  */
 async function sendHere(
   config: ServiceConfig,
@@ -123,7 +130,7 @@ async function sendHere(
   try {
     return await asProcess(config, SUBMIT, options, async ({ context }, { db }) => {
       const { byOwner } = await sortKeys(context.db, config.service.keys);
-      // Whose the others are is asked only where none is known to be the account's.
+      // The owners of other keys are asked for only if no known key is the account's.
       const { accounts, unknownKeys } = byOwner.has(userId)
         ? { accounts: byOwner, unknownKeys: [] }
         : await findAccounts(context, signal);
@@ -132,7 +139,7 @@ async function sendHere(
         const others = unknownKeys.map(({ key, error }) => `; whose ${key}… is, is not known: ${error}`);
         return `no key in MIRROR_API_KEY is known as one of account ${userId}${others.join('')}`;
       }
-      // Without this service's beats nothing would be sent after ten minutes, and its turn may take longer.
+      // Without this service's heartbeat nothing would be sent after ten minutes, and its turn may take longer.
       const installation = createInstallation({ ...installationOf(options), db, log });
       await installation.start();
       try {
@@ -144,7 +151,7 @@ async function sendHere(
     });
   } catch (error) {
     signal.throwIfAborted();
-    // Another process has taken the account, or may have: the next look sees who sends it now.
+    // Another process may have taken the account; the next look shows who sends it now.
     if (error instanceof LeaseLost && !(error instanceof AccountRetired)) return undefined;
     if (error instanceof AccountRetired || error instanceof KeyRefused || error instanceof Unusable)
       return messageOf(error);
@@ -152,7 +159,7 @@ async function sendHere(
   }
 }
 
-/** Runs the loop that sends it until it has ended. */
+/** Runs the account's submit loop until the submission has ended. */
 async function sendOne(account: Account, options: SubmitOptions, id: string): Promise<void> {
   const over = new AbortController();
   const signal = AbortSignal.any([options.signal, over.signal]);
@@ -161,59 +168,49 @@ async function sendOne(account: Account, options: SubmitOptions, id: string): Pr
     await Promise.race([followSubmission(id, { ...options, signal }), loop]);
   } finally {
     over.abort(new Stopped('the submission'));
-    await loop.catch(() => {}); // its error is thrown already
+    await loop.catch(() => {}); // its error was thrown already
   }
 }
 
-/** `held` does not end by itself, either: somebody has to release the submission. */
+/** A submission on hold does not end by itself either: a person has to release it. */
 export function isFinal({ state }: StoredSubmission): boolean {
   return state !== 'queued' && state !== 'sending';
 }
 
 /**
  * Waits until the submission has ended, or is on hold.
- * @param whyStuck asked after each look: why it does not go on; undefined: it does. Left out: it is sent alone
- * @throws the signal's reason; RangeError where it is gone: its time of retention is over, or somebody deleted it
+ * @param whyStuck called after each look; undefined: it progresses
+ * @throws the signal's reason; RangeError if it is gone
  */
 async function followSubmission(
   id: string,
   { db, clock, signal, onProgress }: SubmitOptions,
   whyStuck?: (userId: string) => Promise<string | undefined>,
-): Promise<SubmitResult> {
+) {
   for (;;) {
-    const submission = await presentSubmission(db, id);
+    const { submission } = await currentOutcome(db, id);
     if (isFinal(submission)) return { submission, stuck: undefined };
     onProgress(submission);
     const stuck = await whyStuck?.(submission.userId);
     if (stuck !== undefined) {
-      const last = await presentSubmission(db, id);
-      return { submission: last, stuck: isFinal(last) ? undefined : stuck };
+      const last = await currentOutcome(db, id);
+      return { ...last, stuck: isFinal(last.submission) ? undefined : stuck };
     }
     await clock.sleep(LOOK_MS, signal);
   }
 }
 
-async function presentSubmission(db: Db, id: string): Promise<StoredSubmission> {
+/** @throws RangeError */
+export async function currentOutcome(db: Db, id: string) {
   const submission = await findSubmission(db, id);
   if (submission === undefined) throw new RangeError(`submission ${id} is not there any more`);
-  return submission;
-}
-
-/** A POST operation to be queued: arguments of `<schema>.submit`. */
-export interface SubmitRequest {
-  /** As the user typed it. */
-  readonly operation: string;
-  /** JSON text of an object. */
-  readonly payload: string;
-  readonly target: string | undefined;
-  readonly userId: string | undefined;
-  readonly idempotencyKey: string | undefined;
+  return { submission, stuck: undefined };
 }
 
 /** `<schema>.submit` or `<schema>.cancel_submission` refused. */
 export class SubmitRefused extends Error {
   override readonly name = 'SubmitRefused';
-  /** The request itself is wrong; false: it can't be done at the moment, or not with these settings. */
+  /** The request itself is wrong; false: it is refused at the moment, or by the settings. */
   readonly wrong: boolean;
 
   constructor(error: Error, wrong: boolean) {
@@ -226,39 +223,17 @@ export class SubmitRefused extends Error {
 /** The queue is full, or off: the request is not wrong. */
 const NOT_NOW = new Set(['RM014', 'RM015']);
 
-/** Queues it by the SQL function that analysts call. @returns the submission's ID @throws SubmitRefused */
-async function queueSubmission(
-  db: Db,
-  { operation, payload, target, userId, idempotencyKey }: SubmitRequest,
-): Promise<string> {
-  return refusing(async () => {
-    const found = await db.sql<{ id: string }>`
-      select ${db.table('submit')}(${operation}, ${payload}::text::jsonb, ${target ?? null},
-        ${userId ?? null}::bigint, ${idempotencyKey ?? null}) as id`;
-    return onlyRow(found).id;
-  });
-}
-
 /** Cancels a submission that has not been sent. @param id decimal digits @throws SubmitRefused */
 export async function cancelSubmission(db: Db, id: string, by: Operator): Promise<void> {
   await refusing(() =>
     db.transaction(async (trx) => {
-      // The function, which stores who did it, knows the login alone by itself.
+      // The function records who did it; by itself it knows the login only.
       await trx.sql`
         select set_config('research_mirror.os_user', ${by.osUser}, true),
           set_config('research_mirror.program', ${by.program}, true)`;
       await trx.sql`select ${trx.table('cancel_submission')}(${id}::bigint)`;
     }),
   );
-}
-
-/** The account that is meant; undefined where that is not clear: the SQL function then says so. */
-async function accountMeant(db: Db, userId: string | undefined): Promise<string | undefined> {
-  const all = db.state.selectFrom('account').select('_user_id').limit(2);
-  // Compared as text: the user may have typed something that is no bigint.
-  const named = userId === undefined ? all : all.where(sql`_user_id::text`, '=', userId);
-  const accounts = await named.execute();
-  return accounts.length === 1 ? accounts[0]?._user_id : undefined;
 }
 
 async function refusing<T>(call: () => Promise<T>): Promise<T> {

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { checkPayload, repeatedField } from './submit.ts';
+import { checkPayload, repeatedField } from './submissions.ts';
 
-it('a payload is passed on as it was given, spaces, digits and spelling', () => {
+it('a payload keeps its spaces, digits and spelling', () => {
   const text = ' {"id": 9007199254740993, "n": 1.50e3, "t": "\\u00e4"} ';
   expect(checkPayload(text)).toBe(text);
 });
@@ -24,11 +24,11 @@ it.each([
   ['{"a":"b","b":"a","c":["a","a"],"d":{"a":1}}', undefined],
   ['{"a":"{\\"b\\":1,\\"b\\":2}","b":"\\\\"}', undefined],
   ['[{"a":1},{"a":1}]', undefined],
-])('a field that stands twice: of %s is %s', (text, field) => {
+])('the duplicate field of %s is %s', (text, field) => {
   expect(repeatedField(text)).toBe(field);
 });
 
-it('a field that stands twice is in nothing that JSON.stringify writes, and is found wherever it is put', () => {
+it('a duplicate field is found wherever it is, and never in the output of JSON.stringify', () => {
   fc.assert(
     fc.property(fc.json(), (text) => {
       expect(repeatedField(text)).toBeUndefined();

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { StoredSubmission } from '../submissions/stored-submissions.ts';
-import { endLine, responseText, submissionJson, submittingLine } from './submit.ts';
+import { endLine, responseText, submissionJson, submittingLine } from './submissions.ts';
 
 const submission = (changes: Partial<StoredSubmission> = {}): StoredSubmission => ({
   id: '12',

@@ -1,41 +1,33 @@
 import { countOf, formatCount, formatSpan } from '@research-mirror/runtime/figures';
 import type { CollectionProgress, RunOptions } from '../account/account-command.ts';
-import type { UnknownKey } from '../account/account-keys.ts';
 import { type CollectionPass, type PassProgress, runSync, type SyncReport } from '../account/pass.ts';
 import type { ServiceConfig } from '../config/config.ts';
 import type { CollectionName } from '../model/collections.ts';
 import { problemLine } from '../status/problem.ts';
-import { blockedDeletions, type FoundProblem, groupProblems, staleRows } from '../status/problems.ts';
-import { serviceConfig } from '../terminal/demo-folder.ts';
-import { EXIT, type ExitCode, SET_A_KEY, UsageError } from '../terminal/exit-code.ts';
+import { blockedDeletions, type Finding, groupProblems, staleRows } from '../status/problems.ts';
 import { chooseCollections } from '../terminal/given.ts';
-import { workOptions } from '../terminal/open-mirror.ts';
+import { serviceConfig, workOptions } from '../terminal/open-mirror.ts';
 import { Progress } from '../terminal/progress.ts';
-import { complain, type Options, type Shell, widthOfTerminal } from '../terminal/shell.ts';
+import { complain, EXIT, SET_A_KEY, UsageError, widthOfTerminal } from '../terminal/shell.ts';
+import type { Options, Shell } from '../terminal/shell.ts';
 import { formatList } from '../terminal/text-table.ts';
 
-/** What a pass has read so far, in one line: sums over all accounts by collection, in the order in which they began. */
+/** What a pass has read so far, in one line: sums over all accounts, by collection. */
 export function readingLine(passes: Iterable<PassProgress>): string {
-  const sums = new Map<string, PassProgress>();
-  for (const pass of passes) {
-    const before = sums.get(pass.collection) ?? { ...pass, items: 0, inserted: 0, updated: 0, deleted: 0 };
-    sums.set(pass.collection, {
-      ...pass,
-      items: before.items + pass.items,
-      inserted: before.inserted + pass.inserted,
-      updated: before.updated + pass.updated,
-      deleted: before.deleted + pass.deleted,
-      doubts: pass.doubts ?? before.doubts,
-    });
-  }
-  const parts = Array.from(sums.values(), ({ collection, items, inserted, updated, deleted, doubts }) => {
-    const changes = Object.entries({ '+': inserted, '~': updated, '-': deleted })
-      .filter(([, count]) => count > 0)
-      .map(([sign, count]) => `${sign}${formatCount(count)}`);
-    if (doubts !== null)
-      changes.push(`${formatCount(doubts.rows)} missing, read again in ${formatSpan(doubts.milliseconds)}`);
-    return `${collection} ${formatCount(items)}${changes.length > 0 ? ` (${changes.join(' ')})` : ''}`;
-  });
+  const parts = Array.from(
+    Map.groupBy(passes, ({ collection }) => collection),
+    ([collection, all]) => {
+      const sum = (of: 'items' | 'inserted' | 'updated' | 'deleted') =>
+        all.reduce((n, each) => n + each[of], 0);
+      const changes = Object.entries({ '+': sum('inserted'), '~': sum('updated'), '-': sum('deleted') })
+        .filter(([, count]) => count > 0)
+        .map(([sign, count]) => `${sign}${formatCount(count)}`);
+      const doubts = all.findLast((each) => each.doubts !== null)?.doubts ?? null;
+      if (doubts !== null)
+        changes.push(`${formatCount(doubts.rows)} missing, read again in ${formatSpan(doubts.milliseconds)}`);
+      return `${collection} ${formatCount(sum('items'))}${changes.length > 0 ? ` (${changes.join(' ')})` : ''}`;
+    },
+  );
   return `reading: ${parts.length === 0 ? '…' : parts.join(' · ')}`;
 }
 
@@ -43,7 +35,7 @@ export async function syncAction(
   shell: Shell,
   names: string[],
   options: Options<'full' | 'acceptDeletions' | 'json' | 'demo'>,
-): Promise<ExitCode> {
+) {
   const { full = false, acceptDeletions = false } = options;
   if (acceptDeletions && !full) {
     throw new UsageError('--accept-deletions goes with --full: only a full walk proves deletions');
@@ -54,7 +46,15 @@ export async function syncAction(
     options,
     (config, run, collections) => runSync(config, run, { collections, full, acceptDeletions }),
     readingLine,
-    (done, width) => describe(done, width, full),
+    (done, width) => {
+      const table = passTable(done.collections, FIGURES, width);
+      const refused =
+        done.rateLimited > 0 ? `, ${formatCount(done.rateLimited)} of them answered with 429` : '';
+      const stands = done.collections
+        .filter(({ complete }) => full && complete === true)
+        .map((each) => `${each.userId}/${each.collection}: ${asOf(each)}\n`);
+      return `${table}${countOf(done.requests, 'request')}${refused}\n${stands.join('')}`;
+    },
   );
   if (report.unknownKeys.length > 0 || report.collections.some(({ error }) => error !== null)) {
     return EXIT.FAILED;
@@ -66,11 +66,11 @@ export async function syncAction(
   return open.length > 0 ? EXIT.FAILED : EXIT.DONE;
 }
 
-/** What `--full` could not make true, with its remedy. */
+/** What `--full` could not ensure, with its remedy. */
 function whatIsOpen(pass: CollectionPass): string[] {
   const { userId, collection, held, refused, stale, unproven, liveRows, complete } = pass;
   const where = `${userId}/${collection}`;
-  const found: FoundProblem[] = [];
+  const found: Finding[] = [];
   if (held > 0) found.push(blockedDeletions(userId, { collection, heldDeletions: held, liveRows }));
   if (stale > 0) found.push(staleRows(userId, { collection, staleRows: stale }));
   const lines = groupProblems(found).map((problem) => problemLine(problem, 0));
@@ -101,26 +101,14 @@ const FIGURES = [
   ['quarantined', 'quarantined'],
 ] as const;
 
-function describe(report: SyncReport, width: number | undefined, full: boolean): string {
-  const table = passTable(report.collections, FIGURES, width);
-  const refused =
-    report.rateLimited > 0 ? `, ${formatCount(report.rateLimited)} of them answered with 429` : '';
-  const stands = report.collections
-    .filter(({ complete }) => full && complete === true)
-    .map((each) => `${each.userId}/${each.collection}: ${asOf(each)}\n`);
-  return `${table}${countOf(report.requests, 'request')}${refused}\n${stands.join('')}`;
-}
-
 /**
- * Runs a pass over the accounts of the configured keys, or of a demo, and shows how far it is, then prints its report,
- * and on stderr the keys whose account is not known.
- * @param line how far it is: of the newest state of each account's collection
+ * Runs a pass with its progress; prints its report, and on stderr the keys of unknown accounts.
+ * @param line describes the progress, from the newest state of each account's collection
  */
 export async function showPass<
   Each extends CollectionProgress,
-  Report extends {
+  Report extends Pick<SyncReport, 'unknownKeys'> & {
     readonly collections: readonly { readonly error: string | null }[];
-    readonly unknownKeys: readonly UnknownKey[];
   },
 >(
   shell: Shell,
@@ -151,7 +139,7 @@ export async function showPass<
     progress.end();
   }
   const { scrub } = shell.scrubber;
-  // Before cells are cut: of a secret's beginning nobody can tell that it is one.
+  // Secrets are hidden before cells are cut: the beginning of a secret can't be recognized.
   const collections = report.collections.map((each) => ({ ...each, error: each.error && scrub(each.error) }));
   const text = json
     ? `${JSON.stringify(report)}\n`
@@ -163,14 +151,12 @@ export async function showPass<
   return report;
 }
 
-type Pass = CollectionProgress & { readonly milliseconds: number; readonly error: string | null };
-
-/**
- * A row for each collection of each account: figures, how long it took, and why it could not be read.
- * @param figures titles, and the fields that they are of
- */
+/** A row for each collection of each account. @param figures titles and their fields */
 export function passTable<Field extends string>(
-  passes: readonly (Pass & Readonly<Record<Field, number>>)[],
+  passes: readonly (CollectionProgress & {
+    readonly milliseconds: number;
+    readonly error: string | null;
+  } & Readonly<Record<Field, number>>)[],
   figures: readonly (readonly [title: string, of: Field])[],
   width: number | undefined,
 ): string {

@@ -1,68 +1,58 @@
 import { forEachConcurrently } from '@research-mirror/runtime/concurrency/for-each-concurrently';
 import { messageOf } from '@research-mirror/runtime/message';
 import { isStopped } from '@research-mirror/runtime/service';
-import {
-  type AccountCommand,
-  type CommandArguments,
-  type CommandRun,
-  runCommand,
-  type RunOptions,
-} from '../account/account-command.ts';
-import type { UnknownKey } from '../account/account-keys.ts';
-import type { Account } from '../account/account.ts';
+import { type AccountCommand, runCommand, type RunOptions } from '../account/account-command.ts';
+import type { CommandArguments } from '../account/account-command.ts';
 import type { ServiceConfig } from '../config/config.ts';
 import { parentsWithRows, type Sample, sampleKeys } from '../mirror/live-rows.ts';
 import { ruleOf } from '../mirror/mirror.ts';
 import { readScope } from '../mirror/scope-store.ts';
-import {
-  childrenOf,
-  collection,
-  type Collection,
-  COLLECTION_NAMES,
-  type CollectionName,
-} from '../model/collections.ts';
+import { childrenOf, collection, type Collection, COLLECTION_NAMES } from '../model/collections.ts';
+import type { CollectionName } from '../model/collections.ts';
 import { KeyRefused, LeaseLost } from '../model/errors.ts';
 import { rateGroup } from '../service/rate-groups.ts';
 import { readMemory } from '../walk/memory.ts';
 import { itemsOfFullPage } from '../walk/page-limit.ts';
-import {
-  type Discrepancy,
-  MOST_LISTED,
-  notVerified,
-  type ScopeVerification,
-  type VerifiedCollection,
-  type VerifyProgress,
-  verifyScope,
-} from './verify-scope.ts';
+import { MOST_LISTED, notVerified, verifyScope } from './verify-scope.ts';
+import type { Discrepancy, ScopeVerification, VerifiedCollection, VerifyProgress } from './verify-scope.ts';
 
-interface VerifyAsked extends CommandArguments {
-  /** Null, or left out by an older version: everything is compared. */
+interface VerifyRequest extends CommandArguments {
+  /** Null: everything is compared. An older version leaves it out. */
   readonly sample?: Sample | null;
 }
 
-export interface VerifyReport {
-  /** Every collection was read, and nothing that was compared is missing, extra or different. */
-  readonly equal: boolean;
-  readonly collections: readonly VerifiedCollection[];
-  readonly unknownKeys: readonly UnknownKey[];
-}
-
-export const VERIFY: AccountCommand<VerifyAsked, VerifiedCollection, VerifyProgress> = {
+export const VERIFY: AccountCommand<VerifyRequest, VerifiedCollection, VerifyProgress> = {
   name: 'verify',
   notDone: notVerified,
-  work: verifyOne,
+  work: (account, { collections, sample = null }, { context, isDaemon, signal, onProgress }) => {
+    const { reader } = account;
+    const { db, config } = context;
+    const asked = { context: account.reading, db, config, collections, sample, signal, onProgress };
+    // A process of its own polls nothing.
+    if (!isDaemon) return verifyAccount(asked);
+    const catchUp = async (name: CollectionName): Promise<void> => {
+      const found = collection(name);
+      // Failures here occur in the daemon's own polls, too, which report them.
+      const isOfLists = found.kind === 'list' && found.parent !== undefined;
+      if (isOfLists) await reader.readDue(name, signal);
+      else await reader.read(name, { what: 'poll', signal });
+    };
+    return verifyAccount({ ...asked, catchUp });
+  },
 };
 
+export type VerifyReport = Awaited<ReturnType<typeof runVerify>>;
+
 /**
- * Reads the service again and compares the mirror with it, writing no row: by the daemon that owns the accounts, or
- * else by this process.
+ * Compares the mirror with the service, by the daemon that owns the accounts, otherwise by this process. Writes no row.
+ * @returns `equal`: every collection was read, and nothing compared is missing, extra or different
  * @throws what keeps all of it from being read; the signal's reason
  */
 export async function runVerify(
   config: ServiceConfig,
   options: RunOptions<VerifyProgress>,
-  asked: VerifyAsked,
-): Promise<VerifyReport> {
+  asked: VerifyRequest,
+) {
   const { results, unknownKeys } = await runCommand(config, options, VERIFY, asked);
   const equal =
     unknownKeys.length === 0 &&
@@ -72,26 +62,7 @@ export async function runVerify(
   return { equal, collections: results, unknownKeys };
 }
 
-function verifyOne(
-  account: Account,
-  { collections, sample = null }: VerifyAsked,
-  { context: { db, config }, isDaemon, signal, onProgress }: CommandRun<VerifyProgress>,
-): Promise<VerifiedCollection[]> {
-  const { reader } = account;
-  const asked = { context: account.reading, db, config, collections, sample, signal, onProgress };
-  // A process of its own polls nothing.
-  if (!isDaemon) return verifyAccount(asked);
-  const catchUp = async (name: CollectionName): Promise<void> => {
-    const found = collection(name);
-    // What fails here fails in the daemon's own polls, too, which report it.
-    const isOfLists = found.kind === 'list' && found.parent !== undefined;
-    if (isOfLists) await reader.readDue(name, signal);
-    else await reader.read(name, { what: 'poll', signal });
-  };
-  return verifyAccount({ ...asked, catchUp });
-}
-
-/** Lists that are read side by side. The budget decides the pace; this only hides latency. */
+/** Lists read concurrently. The rate limit decides the pace; this only hides latency. */
 const LIST_WORKERS = 4;
 
 interface AccountVerification extends Pick<ScopeVerification, 'context' | 'db' | 'signal'> {
@@ -101,18 +72,16 @@ interface AccountVerification extends Pick<ScopeVerification, 'context' | 'db' |
   readonly sample: Sample | null;
   readonly onProgress: (progress: VerifyProgress) => void;
   /**
-   * Polls the collection before differing rows are read again, so that rows since the last poll are no difference.
-   * Given where a daemon polls anyway; else nothing of the mirror is written.
+   * Polls before differing rows are read again, so that newer rows are no difference. Only where a daemon polls anyway.
    */
   readonly catchUp?: (name: CollectionName) => Promise<void>;
 }
 
-/** How a collection compares, and its keys at the service, where rows of another collection hang on them. */
+/** A verified collection, and its keys at the service if rows of another collection depend on them. */
 type Verify = (name: CollectionName) => Promise<readonly [VerifiedCollection, ReadonlySet<string>]>;
 
 /**
- * Reads an account's collections again within its budget, side by side, and compares them with the mirror, which it
- * does not write. Where a collection can't be read, its `error` says why.
+ * Compares an account's collections concurrently, within its rate limit. `error` says why one can't be read.
  * @throws LeaseLost, KeyRefused; the signal's reason
  */
 export async function verifyAccount(of: AccountVerification): Promise<VerifiedCollection[]> {
@@ -168,7 +137,7 @@ async function verifyCollection(
   return [tally, keys];
 }
 
-/** What is read of a collection, by parent: keys of the rows that were chosen; undefined: all of it. */
+/** What to read of a collection, by parent: keys of the chosen rows; undefined: everything. */
 async function scopesOf(
   { context, db, sample }: AccountVerification,
   found: Collection,
@@ -179,18 +148,18 @@ async function scopesOf(
   if (found.kind === 'single') return new Map([['', undefined]]);
   if (sample !== null) {
     const chosen = await sampleKeys(db, userId, name, sample);
-    // The first page is read anyway: of a collection that the mirror has nothing of, too.
+    // The first page is read anyway, even if the mirror has no rows of the collection.
     return found.parent !== undefined || chosen.size > 0 ? chosen : new Map([['', []]]);
   }
   if (found.parent === undefined) return new Map([['', undefined]]);
-  // Every list of the service, and every other one that has live items in the mirror.
+  // All lists of the service, and other lists with live items in the mirror.
   const [{ error }, parents] = await verify(found.parent.collection);
   if (error !== null) throw new Error(error);
   const keys = new Set([...parents, ...(await parentsWithRows(db, userId, name))]);
   return new Map([...keys].map((key) => [key, undefined]));
 }
 
-/** What the first reading takes: rows by the rows of a page, and a page for each list at least. */
+/** What the first reading takes: pages for the rows, and at least one page for each list. */
 async function estimateOf(
   { context, db, sample }: AccountVerification,
   found: Collection,

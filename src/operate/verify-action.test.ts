@@ -21,11 +21,11 @@ it.each([
   [['_hash', 'name'], /^lists 17 different: name: a ≠ b$/],
   [['_hash'], /^lists 17 different: _hash: a ≠ b$/],
   [['_hash', 'a', 'b', 'c', 'd', 'e', 'f'], /; e: a ≠ b; 1 more field$/],
-])('a row that differs tells five fields, and how many more there are: %j', (fields, line) => {
+])('a different row is printed with five fields, and the number of others: %j', (fields, line) => {
   expect(textOf(fields, 'lists').find((each) => each.startsWith('lists 17'))).toMatch(line);
 });
 
-it('rows of all collections stand together, below the table', () => {
+it('rows of all collections are printed together below the table', () => {
   expect(textOf(['name'], 'lists', 'watchlist').slice(-6)).toEqual([
     '',
     'lists 17 different: name: a ≠ b',

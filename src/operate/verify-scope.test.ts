@@ -19,22 +19,22 @@ const sighting = fc.record<UnequalItem>({
 });
 
 describe('the verdict of two readings', () => {
-  it('is what both say of the same item and the same version of the row', () => {
+  it('counts what both show of the same item and the same version of the row', () => {
     expect(kindOf(different, different)).toBe('different');
   });
 
-  it('is the same while the mirror itself waits for a second proof', () => {
+  it('is uncertain while the mirror itself waits for a second proof', () => {
     const extra: UnequalItem = { ...of, kind: 'extra', source: undefined, row: '7' };
     expect(kindOf(extra, extra)).toBe('extra');
     expect(kindOf(extra, extra, 'proven')).toBe('extra');
     expect(kindOf(extra, extra, 'waiting')).toBe('changed');
   });
 
-  it('sets apart what went into quarantine meanwhile', () => {
+  it('reports what went into quarantine meanwhile as quarantined', () => {
     expect(kindOf(different, { ...different, kind: 'quarantined' })).toBe('quarantined');
   });
 
-  it('accuses nobody on the word of one reading', () => {
+  it('never relies on one reading alone', () => {
     fc.assert(
       fc.property(
         sighting,

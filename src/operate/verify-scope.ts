@@ -1,13 +1,8 @@
 import { liveAmong, liveRows } from '../mirror/live-rows.ts';
 import { readScope } from '../mirror/scope-store.ts';
 import { suspectsAmong } from '../mirror/suspect-store.ts';
-import {
-  collection,
-  type CollectionName,
-  type ListCollection,
-  type Scope,
-  scopeName,
-} from '../model/collections.ts';
+import { collection, scopeName } from '../model/collections.ts';
+import type { CollectionName, ListCollection, Scope } from '../model/collections.ts';
 import { RequestRefused } from '../model/errors.ts';
 import { type Item, type Page, stateOf } from '../model/page.ts';
 import type { Db } from '../postgres/db.ts';
@@ -23,9 +18,9 @@ import { step } from '../walk/step.ts';
 import type { End, Step, WalkAnswer } from '../walk/walk.ts';
 import { compareItems, type StorageRules, type UnequalItem } from './compare-rows.ts';
 
-/** Rows that are read a second time, at most: what is remembered of each takes some 200 bytes. */
+/** Most rows that are read a second time: each takes about 200 bytes of memory. */
 const READ_AGAIN = 100_000;
-/** Discrepancies of a collection that are listed one by one, at most; all are counted. */
+/** Most discrepancies listed for a collection; all are counted. */
 export const MOST_LISTED = 1_000;
 
 /** A scope of the service and of the mirror. */
@@ -36,21 +31,17 @@ export interface ScopeVerification {
   readonly rules: StorageRules;
   readonly signal: AbortSignal;
   readonly tally: VerifiedCollection;
-  /** Keys of the rows whose pages alone are read; undefined: everything is. */
+  /** Keys of the rows whose pages are read; undefined: all pages are. */
   readonly sample: readonly string[] | undefined;
-  /** Called with the keys of each page of the first reading. */
+  /** Gets the keys of each page of the first reading. */
   readonly onPage: (keys: readonly string[]) => void;
-  /** Lets the mirror catch up with the service before unequal rows are read again; undefined: it stays as it is. */
+  /** Brings the mirror up to date before unequal rows are read again. */
   readonly catchUp: (() => Promise<void>) | undefined;
 }
 
-type Kind = UnequalItem['kind'];
-
 /**
- * Compares one scope with the service: its pages, and the mirror's live rows that should have been on them. A row that
- * was not equal is a suspect, and is read again on both sides: what the first reading said counts only where the second
- * one says the same. Nothing is stored.
- * @throws RequestRefused where the service can't be read to the end; what requests throw; the signal's reason
+ * Compares a scope with the service. Unequal rows are read again on both sides: only what both readings say counts.
+ * @throws RequestRefused if the service can't be read to the end; errors of requests; the signal's reason
  */
 export async function verifyScope(verification: ScopeVerification): Promise<void> {
   const { db, scope, tally, sample, onPage, catchUp } = verification;
@@ -60,7 +51,7 @@ export async function verifyScope(verification: ScopeVerification): Promise<void
     if (sample === undefined) tally.rows += rows;
     for (const found of unequal) {
       const isSuspect = !isExplained(found.kind);
-      // What differs is told as the second reading sees it.
+      // The second reading says which fields differ.
       if (isSuspect && suspects.size < READ_AGAIN) suspects.set(nameOf(found), { ...found, fields: [] });
       else {
         tally[found.kind] += 1;
@@ -72,7 +63,7 @@ export async function verifyScope(verification: ScopeVerification): Promise<void
   if (suspects.size === 0) return;
   await catchUp?.();
   const keyed = [...suspects.values()].flatMap(({ key }) => key ?? []);
-  // An item without key comes again only where everything does, or the whole sample.
+  // Items without a key are found again only if everything is read, or the whole sample.
   const cover = keyed.length === suspects.size ? keyed : sample && [...sample, ...keyed];
   const again = new Map<string, UnequalItem>();
   for await (const { unequal } of readBoth(verification, cover)) {
@@ -83,7 +74,7 @@ export async function verifyScope(verification: ScopeVerification): Promise<void
     const second = again.get(name);
     const { kind, note } = verdict(first, second, deletions.get(name));
     tally[kind] += 1;
-    // So that certain ones find room behind `changed` ones.
+    // Leaves room for certain discrepancies after `changed` ones.
     const room = kind === 'changed' ? MOST_LISTED : 2 * MOST_LISTED;
     if (isExplained(kind) || tally.discrepancies.length >= room) continue;
     const key = first.key === '' ? scope.userId : first.key;
@@ -92,26 +83,21 @@ export async function verifyScope(verification: ScopeVerification): Promise<void
   }
 }
 
-/** What a page, or a batch of the mirror's live rows, shows. */
-interface Shown {
-  /** Items that no page has shown before. */
+/** What a page, or a batch of the mirror's live rows, shows: new items, live rows, and what is unequal. */
+interface Comparison {
   readonly items: number;
   readonly keys: readonly string[];
-  /** Live rows. */
   readonly rows: number;
   readonly unequal: readonly UnequalItem[];
 }
 
-type Compare = (items: readonly Item[]) => Promise<Shown>;
+type Compare = (items: readonly Item[]) => Promise<Comparison>;
 
-/**
- * Reads both sides once.
- * @param keys undefined: everything is read; else as few pages as show them
- */
+/** Reads both sides once. @param keys undefined: everything; otherwise as few pages as show them */
 async function* readBoth(
   of: ScopeVerification,
   keys: readonly string[] | undefined,
-): AsyncGenerator<Shown, undefined> {
+): AsyncGenerator<Comparison, undefined> {
   const { context, db, scope, rules, signal } = of;
   const isSingle = collection(scope.collection).kind === 'single';
   const seen = context.keys.open();
@@ -143,14 +129,14 @@ async function* readBoth(
 }
 
 /**
- * A list in key order says where keys are. In any other one a sample is one page after each of its rows.
+ * A list in key order says where keys are; in any other one a sample is a page after each of its rows.
  * @returns whether the service has none of the keys that were on no page
  */
 async function* readPages(
   of: ScopeVerification,
   keys: readonly string[] | undefined,
   compare: Compare,
-): AsyncGenerator<Shown, boolean> {
+): AsyncGenerator<Comparison, boolean> {
   const { context, db, scope, sample } = of;
   const list = collection(scope.collection);
   if (list.kind === 'single') {
@@ -170,7 +156,7 @@ async function* readPages(
     if (sample !== undefined && outcome === 'full-needed') {
       const limit = limitToAsk(memory.limit, memory.limit.value);
       for (const cursor of sample) {
-        // It is refused where the row before it is gone at the service.
+        // It is refused if the row before it is gone at the service.
         const { page } = await ask(of, list, { type: 'page', cursor, limit });
         if (page !== undefined) yield await compare(page.items);
       }
@@ -179,18 +165,18 @@ async function* readPages(
   }
   const full = beginFull(memory, { liveRows: await context.store.liveRows(scope), now });
   const { end } = yield* walk(of, list, full, compare);
-  // A list that the service does not know has no items.
+  // A list that is unknown to the service has no items.
   if (end.outcome === 'complete' || (scope.parent !== '' && end.status === 404)) return true;
   throw new RequestRefused(`${scopeName(scope)}: ${end.reason ?? 'could not be read'}`, end.status ?? 0);
 }
 
-/** Walks on a copy of the scope's memory: the mirror's own walks are not affected. */
+/** Walks with a copy of the scope's memory, so the mirror's own walks are not affected. */
 async function* walk(
   of: ScopeVerification,
   list: ListCollection,
   begun: Step,
   compare: Compare,
-): AsyncGenerator<Shown, { readonly end: End; readonly memory: ScopeMemory }> {
+): AsyncGenerator<Comparison, { readonly end: End; readonly memory: ScopeMemory }> {
   const { store, clock } = of.context;
   let { walk: walked, memory, ask: next } = begun;
   while (next.type !== 'end') {
@@ -205,7 +191,7 @@ async function* walk(
     if (page === undefined) continue;
     const shown = await compare(page.items);
     yield shown;
-    // Rows that the mirror lacks are more than it had when the walk began: too many items are a circle.
+    // Count rows that the mirror lacks, since a walk takes too many items for a circle.
     const missing = shown.unequal.filter(({ kind }) => kind === 'missing').length;
     memory = { ...memory, rows: memory.rows + missing };
   }
@@ -215,7 +201,7 @@ async function* walk(
 function ask(of: ScopeVerification, list: ListCollection, asked: PageAsk): ReturnType<typeof askPage> {
   const { context, scope, signal } = of;
   signal.throwIfAborted();
-  const broken = new AbortController().signal; // a page on the wire is waited for: its slot is spent
+  const broken = new AbortController().signal; // a page on the wire is awaited, since its slot is spent
   const reading = { collection: list, scope, priority: PRIORITY.FULL, signal, broken };
   return askPage(context, asked, { ...reading, onExchange: counted(of) });
 }
@@ -227,28 +213,27 @@ function counted({ tally }: ScopeVerification): (exchange: Exchange) => void {
   };
 }
 
-/** By what an item is known again: its key, else its content. The account's own row has the key ''. */
+/** Identifies an item by its key, otherwise by its content. The account's own row has the key ''. */
 function nameOf({ key, source }: Pick<UnequalItem, 'key' | 'source'>): string {
   return key ?? `without key: ${source ?? ''}`;
 }
 
-/** The mirror is right to have no row of it. */
-function isExplained(kind: Kind | 'changed'): kind is 'quarantined' | 'forgotten' {
+/** The mirror correctly has no row of it. */
+function isExplained(kind: UnequalItem['kind'] | 'changed'): kind is 'quarantined' | 'forgotten' {
   return kind === 'quarantined' || kind === 'forgotten';
 }
 
 /**
- * What two readings say together: only what both say of the same item and the same version of the row counts. A
- * mirror that stays behind its service looks the same twice: it is different. A mirror that caught up between the
- * readings, or a service that changed meanwhile, does not.
+ * Only what both readings show of the same item and the same version of the row counts: a mirror that stays behind its
+ * service shows the same twice, one that caught up does not.
  * @param second undefined: equal, or gone on both sides
- * @param deletion that the mirror suspects: it waits for the second proof, or has it
+ * @param deletion the mirror suspects it: it waits for the second proof, or has it
  */
 export function verdict(
   first: UnequalItem,
   second: UnequalItem | undefined,
   deletion: 'waiting' | 'proven' | undefined,
-): { readonly kind: Kind | 'changed'; readonly note: string } {
+): Readonly<{ kind: UnequalItem['kind'] | 'changed'; note: string }> {
   if (second === undefined) return { kind: 'changed', note: `${first.kind} at first, equal when read again` };
   const { kind } = second;
   if (isExplained(kind)) return { kind, note: '' };
@@ -267,60 +252,62 @@ export function verdict(
 
 export interface Discrepancy extends Pick<UnequalItem, 'key' | 'fields'> {
   /**
-   * What is known of a row after both sides were read twice:
-   * - `missing`: the service has it, the mirror has not, or has it marked deleted
-   * - `extra`: the mirror has it live, the service does not have it
-   * - `different`: both have it, and not the same
-   * - `changed`: nothing certain: a side changed while they were read, or the mirror suspects the row's deletion, and
-   *   waits for the second proof
+   * - `missing`: the service has it; the mirror has no row, or one marked deleted
+   * - `extra`: the mirror has it live; the service does not have it
+   * - `different`: both have it, with different contents
+   * - `changed`: uncertain: a side changed meanwhile, or the mirror suspects the row's deletion
    */
   readonly kind: 'missing' | 'extra' | 'different' | 'changed';
   /** The list that the row belongs to; '' outside lists. */
   readonly list: string;
-  /** More, for people; '' where there is nothing more. */
+  /** For people; may be ''. */
   readonly note: string;
 }
 
-/** How one collection of one account compares; it is counted on while the collection is read. */
-export interface VerifiedCollection extends Record<
-  Discrepancy['kind'] | 'requests' | 'rateLimited' | 'milliseconds',
-  number
-> {
-  readonly userId: string;
-  readonly collection: CollectionName;
-  /** How many rows were chosen, whose pages alone were read; null: all of them were. */
-  readonly sample: number | null;
-  /** What the first reading is expected to take, at the rate that the account has. */
-  readonly estimate: { readonly requests: number; readonly seconds: number };
-  /** Items that the service has; of a sample those that were compared. */
-  items: number;
-  /** Live rows of the mirror. */
-  rows: number;
-  /** Items of the service that can't be mirrored: they are in quarantine. */
-  quarantined: number;
-  /** Items of the service that were erased here on request, and are kept out. */
-  forgotten: number;
-  /** How many of all these were read only once, since there are too many. */
-  readOnce: number;
-  /** The first 1,000; `changed` ones last. */
-  discrepancies: Discrepancy[];
-  /** Why it could not be read to its end; null when it was. */
-  error: string | null;
-}
+/** How one collection of one account compares; updated while it is read. */
+export type VerifiedCollection = ReturnType<typeof notVerified>;
 
-/** How far a collection is read; a daemon of an older version gives no estimate. */
+/** Progress of a collection; a daemon of an older version gives no estimate. */
 export type VerifyProgress = Pick<VerifiedCollection, 'userId' | 'collection' | 'items'> &
   Partial<Pick<VerifiedCollection, 'estimate'>>;
 
-/** A verification that has not taken place. */
+/**
+ * A verification that has not taken place.
+ * @param error why; null: it begins now
+ * @param estimate of the first reading
+ * @param sample how many rows were chosen; only their pages are read; null: all rows
+ */
 export function notVerified(
   userId: string,
   collection: CollectionName,
   error: string | null,
   estimate = { requests: 0, seconds: 0 },
   sample: number | null = null,
-): VerifiedCollection {
-  const counts = { items: 0, rows: 0, missing: 0, extra: 0, different: 0, changed: 0 };
-  const others = { quarantined: 0, forgotten: 0, readOnce: 0, requests: 0, rateLimited: 0, milliseconds: 0 };
-  return { userId, collection, sample, estimate, ...counts, ...others, discrepancies: [], error };
+) {
+  return {
+    userId,
+    collection,
+    sample,
+    estimate,
+    /** Items of the service; of a sample those that were compared. */
+    items: 0,
+    /** Live rows of the mirror. */
+    rows: 0,
+    missing: 0,
+    extra: 0,
+    different: 0,
+    changed: 0,
+    /** Items of the service that can't be mirrored. */
+    quarantined: 0,
+    /** Items of the service that were erased here on request. */
+    forgotten: 0,
+    /** How many of all these were read only once, since there are too many. */
+    readOnce: 0,
+    requests: 0,
+    rateLimited: 0,
+    milliseconds: 0,
+    /** The first 1,000; `changed` ones last. */
+    discrepancies: [] as Discrepancy[],
+    error,
+  };
 }

@@ -1,16 +1,15 @@
-import { randomInt } from 'node:crypto';
-import { runVerify, type VerifyReport } from './verify-account.ts';
-import { type Discrepancy, type VerifiedCollection, type VerifyProgress } from './verify-scope.ts';
 import { countOf, formatCount, formatSpan } from '@research-mirror/runtime/figures';
-import type { Options, Shell } from '../terminal/shell.ts';
+import { randomInt } from 'node:crypto';
 import { readCount } from '../terminal/given.ts';
-import { EXIT, type ExitCode } from '../terminal/exit-code.ts';
+import { EXIT, type Options, type Shell } from '../terminal/shell.ts';
 import { printable } from '../terminal/text-table.ts';
 import { passTable, showPass } from './sync.ts';
+import { runVerify, type VerifyReport } from './verify-account.ts';
+import type { Discrepancy, VerifiedCollection, VerifyProgress } from './verify-scope.ts';
 
-/** Rows of a sample, at most: of more, all are read as fast. */
+/** Most rows of a sample: reading all is as fast as reading more. */
 const MOST_SAMPLED = 10_000;
-/** Discrepancies of a collection that are printed for people; `--json` has more. */
+/** Discrepancies of a collection printed for people; `--json` has more. */
 const PRINTED = 20;
 const PRINTED_FIELDS = 5;
 
@@ -18,7 +17,7 @@ export async function verifyAction(
   shell: Shell,
   names: string[],
   options: Options<'json' | 'demo', 'sample'>,
-): Promise<ExitCode> {
+) {
   const { sample: size } = options;
   const sample =
     size === undefined ? null : { rows: readCount('--sample', size, MOST_SAMPLED), seed: randomInt(2 ** 31) };
@@ -31,7 +30,7 @@ export async function verifyAction(
     describeVerification,
   );
   if (report.equal) return EXIT.DONE;
-  // That something differs is certain, whatever else could not be read.
+  // A difference is certain, whatever could not be read.
   return unlikeIn(report) > 0 ? EXIT.NO : EXIT.FAILED;
 }
 
@@ -39,8 +38,8 @@ function unlikeIn({ collections }: VerifyReport): number {
   return sumOf(collections, 'missing', 'extra', 'different');
 }
 
-/** How long a verification may take, and how far it is, in one line: sums over all accounts by collection. */
-export function verifyingLine(progress: Iterable<VerifyProgress>): string {
+/** Expected duration and progress in one line: sums over all accounts, by collection. */
+function verifyingLine(progress: Iterable<VerifyProgress>): string {
   const items = new Map<string, number>();
   let [requests, seconds] = [0, 0];
   for (const each of progress) {
@@ -92,7 +91,7 @@ function describeRows(verified: VerifiedCollection): string[] {
 
 function describeRow({ kind, list, key, fields, note }: Discrepancy): string {
   const name = `${list === '' ? '' : `${list}/`}${key ?? '(no cursor ID)'}`;
-  // Of a field that differs the hash differs too: it tells people something only where nothing else does.
+  // The hash differs whenever a field does, so it is shown only by itself.
   const legible = fields.filter((field) => field.name !== '_hash');
   const shown = legible.length > 0 ? legible : fields;
   const told = shown

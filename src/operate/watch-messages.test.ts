@@ -1,6 +1,6 @@
-import { PassThrough } from 'node:stream';
 import { array, assert, constant, integer, oneof, property } from 'fast-check';
 import { expect, it } from 'vitest';
+import { PassThrough } from 'node:stream';
 import { watchMessages } from './read-only-query.ts';
 
 function message(bytes: number): Buffer {
@@ -23,7 +23,7 @@ function refused(sizes: readonly number[], pieces: readonly number[], most: numb
   return heard;
 }
 
-it('the first message above the bound is told by its announced size, in whatever pieces the bytes come', () => {
+it('the first message above the bound is reported by its announced size, however the bytes are split', () => {
   const sizes = array(oneof(integer({ min: 0, max: 40 }), constant(100)), { maxLength: 12 });
   assert(
     property(sizes, array(integer({ min: 1, max: 17 }), { minLength: 1 }), (messages, pieces) => {

@@ -5,13 +5,13 @@ import type { AnswerHeaders } from './rate-headers.ts';
 import { AnswerTooLarge, MalformedAnswer, TransportError } from '../model/errors.ts';
 import { messageOf } from '@research-mirror/runtime/message';
 
-/** What was read of an answer's body. */
-export interface ReadBody {
-  /** As they came over the wire. */
+/** An answer's body, as far as it was read. */
+export interface AnswerBody {
+  /** Bytes on the wire. */
   readonly bytes: number;
-  /** '' where the body could not be read. */
+  /** '' if the body could not be read. */
   readonly text: string;
-  /** Why the body could not be read, or not to its end. */
+  /** Why the body could not be read to its end. */
   readonly bodyError: BodyError | undefined;
 }
 
@@ -20,12 +20,11 @@ type BodyError = MalformedAnswer | TransportError | AnswerTooLarge;
 const decompress = promisify(gunzip);
 
 /**
- * Reads a body to its end, at most `maxBytes` before and after decompression, as UTF-8 (RFC 8259; a byte order mark
- * is dropped). At `maxBytes` it stops and closes the connection; with a greater `Content-Length` it reads nothing.
- * @param signal ends the reading. A TransportError as its reason (the deadline) ends the body alone: the headers have
- *   come, and they count for the budget
- * @param whenAborted what any other reason does: `keep-status` ends the body alone, too
- * @throws only what aborted `signal`
+ * Reads a body as UTF-8 (RFC 8259; a byte order mark is dropped). It stops and closes the connection at `maxBytes`,
+ * before or after decompression, and reads nothing if `Content-Length` is greater.
+ * @param signal ends the reading. A TransportError as its reason (the deadline) ends the body alone: the headers count
+ * @param whenAborted the effect of any other reason: `keep-status` ends the body alone, too
+ * @throws only the signal's reason
  */
 export async function readAnswerBody(
   stream: Readable,
@@ -33,8 +32,8 @@ export async function readAnswerBody(
   maxBytes: number,
   signal: AbortSignal,
   whenAborted: 'throw' | 'keep-status',
-): Promise<ReadBody> {
-  const unread = (bytes: number, bodyError: BodyError): ReadBody => ({ bytes, text: '', bodyError });
+): Promise<AnswerBody> {
+  const unread = (bytes: number, bodyError: BodyError): AnswerBody => ({ bytes, text: '', bodyError });
   if (Number(headers['content-length']) > maxBytes) {
     stream.on('error', () => {}).destroy();
     return unread(0, tooLarge(maxBytes));

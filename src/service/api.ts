@@ -13,42 +13,45 @@ import { fieldSource } from '../model/json-text.ts';
 import { readKey } from '../model/key.ts';
 import type { KnownPages } from '../model/known-pages.ts';
 import { isCopy, type Page } from '../model/page.ts';
-import { type ApiContext, attempt, type ServiceRequest } from './attempt.ts';
+import {
+  type ApiContext,
+  attempt,
+  type OnceRequest,
+  type RawAnswer,
+  sendOnce,
+  type ServiceRequest,
+} from './attempt.ts';
 import { NotSent } from './budget.ts';
 import { type ObjectAnswer, readObject, readPage, refuseFalseEnd, servedBy } from './envelope.ts';
-import { type OnceRequest, type RawAnswer, sendOnce } from './once.ts';
 import { PRIORITY } from './rate-groups.ts';
 import { type AnswerHeaders, readRateHeaders } from './rate-headers.ts';
-import { ownWords, quote, refusal, refuseOtherSuccess } from './refusal.ts';
+import { quote, refusal } from './refusal.ts';
 import { isAnswer, PING_ROUTE } from './service-gate.ts';
 import type { HttpAnswer, Transport } from './transport.ts';
 
-/** How long a request is tried again. Durations are milliseconds. */
+/** Bounds of repetitions. Durations are ms. */
 export const RETRY_LIMITS = {
-  /** After so many attempts without an answer, with a 5xx or a malformed body, the request fails. */
+  /** Attempts without an answer, with a 5xx or a malformed body, before the request fails. */
   attempts: 5,
   /** Longest wait before the first repetition; it doubles with each. */
   baseMs: 500,
-  /** Longest wait, also for the Retry-After of a 5xx: with a longer one the request fails at once. */
+  /** Longest wait. If the Retry-After of a 5xx is longer, the request fails at once. */
   capMs: 30_000,
-  /** How long 429s are repeated, since the first: twice the longest Retry-After that counts (900 s). The budget waits between. */
+  /** How long 429s are repeated: twice the longest Retry-After that counts (900 s). The budget waits between. */
   rateLimitedMs: 1_800_000,
 };
 
-/** A failed attempt; `retryAfterMs` where the service named a wait. */
-interface Failure {
-  readonly error: ClassifiedError;
-  readonly retryAfterMs: number | undefined;
-}
+/** What came of an attempt; `retryAfterMs` if the service named a wait. */
+type Outcome<T> =
+  | { readonly value: T }
+  | { readonly error: ClassifiedError; readonly retryAfterMs?: number | undefined };
 
 /**
- * Repeats `attempt` while its failure may pass by itself, with full jitter: it waits a uniform part of a time that
- * doubles, so the repetitions of many clients spread. After a 429 the budget makes the next attempt wait for its
- * slot.
- * @throws the last failure's error; the signal's reason as soon as it is aborted
+ * Repeats `attempt` while its failure may pass by itself. It waits a random part of a time that doubles (full jitter);
+ * after a 429 the budget waits. @throws the last failure's error; the signal's reason as soon as it is aborted
  */
 export async function withRetries<T>(
-  attempt: () => Promise<{ readonly value: T } | Failure>,
+  attempt: () => Promise<Outcome<T>>,
   time: { readonly clock: Clock; readonly random: Random },
   signal: AbortSignal,
   limits = RETRY_LIMITS,
@@ -59,7 +62,7 @@ export async function withRetries<T>(
     signal.throwIfAborted();
     const outcome = await attempt();
     if (!('error' in outcome)) return outcome.value;
-    const { error, retryAfterMs } = outcome;
+    const { error, retryAfterMs = 0 } = outcome;
     if (error.remedy !== 'retry' || error instanceof ServiceDown) throw error;
     if (error instanceof RateLimited) {
       limitedSince ??= time.clock.monotonic();
@@ -67,21 +70,19 @@ export async function withRetries<T>(
       continue;
     }
     failures += 1;
-    const asked = retryAfterMs ?? 0;
-    if (failures >= limits.attempts || asked > limits.capMs) throw error;
+    if (failures >= limits.attempts || retryAfterMs > limits.capMs) throw error;
     const bound = Math.min(limits.capMs, limits.baseMs * 2 ** (failures - 1));
-    await time.clock.sleep(Math.max(asked, time.random() * bound), signal);
+    await time.clock.sleep(Math.max(retryAfterMs, time.random() * bound), signal);
   }
 }
 
-export type { Exchange } from './attempt.ts';
-export type { OnceRequest, RawAnswer } from './once.ts';
+export type { Exchange, OnceRequest, RawAnswer } from './attempt.ts';
 
 /** The service, for one API key. Every attempt of every request takes a slot of the budget. */
 export interface Api {
   /**
    * One page of a list, proven to be one.
-   * @throws AnswerTooLarge, at once: ask for fewer items; other ClassifiedErrors; the signal's reason
+   * @throws AnswerTooLarge at once (the remedy is to ask for fewer items), other ClassifiedErrors, the signal's reason
    */
   page(request: PageRequest): Promise<Page>;
   /** An endpoint that answers one object: ping, account. @throws as `page` */
@@ -91,10 +92,7 @@ export interface Api {
 }
 
 export interface ObjectRequest extends ServiceRequest {
-  /**
-   * Called when the slot is there, right before each attempt goes out. False: nothing is sent, the slot is given
-   * back, and Withheld is thrown.
-   */
+  /** Called right before each attempt goes out. False: nothing is sent, the slot is free, Withheld is thrown. */
   readonly mayStart?: () => boolean;
 }
 
@@ -108,7 +106,7 @@ export interface PageRequest extends ObjectRequest {
   readonly keyType: KeyType;
   /** `starting_after`, as received; undefined for the first page. */
   readonly cursor: string | undefined;
-  /** Undefined: the service's own. With 1 the body may be as large as a single item's. */
+  /** Undefined: the service's default. With 1 the body may be as large as a single item's. */
   readonly limit: number | undefined;
   /** True: the body may be as large as a single item's. */
   readonly large?: boolean | undefined;
@@ -118,12 +116,9 @@ export interface ApiOptions extends ApiContext {
   readonly transport: Transport;
   readonly random: Random;
   readonly retries?: typeof RETRY_LIMITS;
-  /** Of the process: bodies that come again are not read again. */
+  /** Shared by the process: repeated bodies are not read again. */
   readonly known?: KnownPages | undefined;
 }
-
-/** What to read out of the body and headers of a 2xx. @throws MalformedAnswer */
-type Read<T> = (text: string, headers: AnswerHeaders) => T;
 
 export function createApi(options: ApiOptions): Api {
   const { transport, key, clock, random, scrub, known, privacy } = options;
@@ -132,54 +127,50 @@ export function createApi(options: ApiOptions): Api {
     return name === undefined || privacy === undefined ? source : privacy.item(name, source);
   };
 
-  /** Makes one attempt; every failure of the service is a value. */
-  const outcomeOf = async <T>(
+  const request = <T>(
     asked: ObjectRequest & Partial<PageRequest>,
     path: string,
-    read: Read<T>,
-  ): Promise<{ readonly value: T } | Failure> => {
+    read: (text: string, headers: AnswerHeaders) => T,
+  ): Promise<T> => {
+    const what = `GET ${asked.path}`;
     const size = asked.limit === 1 || asked.large === true ? 'item' : 'page';
     const send = async (signal: AbortSignal, begun: () => void): Promise<HttpAnswer> => {
       if (asked.mayStart?.() === false) throw new NotSent(new Withheld('not sent: it may not go out now'));
       begun();
       return await transport.get(path, key, signal, size);
     };
-    try {
-      return await attempt(options, 'GET', asked, send, (answer) => {
-        const outcome = judge(`GET ${asked.path}`, answer, read);
+    const outcomeOf = (answer: HttpAnswer): Outcome<T> => {
+      const { status, headers, text, bodyError } = answer;
+      const error = refusal(what, answer, scrub, clock.now(), privacy);
+      if (error !== undefined)
+        return { error, retryAfterMs: readRateHeaders(headers, clock.now()).retryAfterMs };
+      try {
+        if (bodyError !== undefined) throw bodyError;
+        // A 206 is a part, a 203 was changed on the way, a 202 is not ready.
+        if (status !== 200) throw new MalformedAnswer('only a 200 proves what the service has');
+        return { value: read(text, headers) };
+      } catch (error) {
+        const Kind = [TransportError, MalformedAnswer, AnswerTooLarge].find((kind) => error instanceof kind);
+        if (Kind === undefined) throw error;
+        const message = messageOf(error);
+        // Quotes of the service may have values of private fields.
+        const own = privacy?.isOn === true ? message.replace(/(?:: | is "|"[^"]*" is ).*$/s, '') : message;
+        return { error: new Kind(`${what} was answered ${status}, but ${quote(own, scrub)}`) };
+      }
+    };
+    const attempted = async (): Promise<Outcome<T>> => {
+      const outcome = await attempt(options, 'GET', asked, send, (answer) => {
+        const outcome = outcomeOf(answer);
         return { outcome, error: 'error' in outcome ? outcome.error : undefined };
+      }).catch((error: unknown) => {
+        if (!(error instanceof TransportError)) throw error;
+        return { error };
       });
-    } catch (error) {
-      if (!(error instanceof TransportError)) throw error;
-      return { error, retryAfterMs: undefined };
-    }
-  };
-
-  const judge = <T>(what: string, answer: HttpAnswer, read: Read<T>): { readonly value: T } | Failure => {
-    const { status, headers, text, bodyError } = answer;
-    const refused = refusal(what, answer, scrub, clock.now(), privacy);
-    if (refused !== undefined)
-      return { error: refused, retryAfterMs: readRateHeaders(headers, clock.now()).retryAfterMs };
-    try {
-      if (bodyError !== undefined) throw bodyError;
-      refuseOtherSuccess(status);
-      return { value: read(text, headers) };
-    } catch (error) {
-      const Kind = [TransportError, MalformedAnswer, AnswerTooLarge].find((kind) => error instanceof kind);
-      if (Kind === undefined) throw error;
-      const words = quote(ownWords(messageOf(error), privacy), scrub);
-      return { error: new Kind(`${what} was answered ${status}, but ${words}`), retryAfterMs: undefined };
-    }
-  };
-
-  const request = <T>(asked: ObjectRequest, path: string, read: Read<T>): Promise<T> => {
-    const signal = asked.stop === undefined ? asked.signal : AbortSignal.any([asked.signal, asked.stop]);
-    const attempted = async (): Promise<{ readonly value: T } | Failure> => {
-      const outcome = await outcomeOf(asked, path, read);
       if (!('error' in outcome) || isAnswer(outcome.error)) return outcome;
-      // The probe, too, says that it is the service: all may wait for a ping that is the probe.
+      // The gate's error also for the probe itself: if a ping is the probe, all requests wait for it.
       return { ...outcome, error: options.gate?.down() ?? outcome.error };
     };
+    const signal = asked.stop === undefined ? asked.signal : AbortSignal.any([asked.signal, asked.stop]);
     return withRetries(attempted, { clock, random }, signal, options.retries);
   };
 
@@ -189,10 +180,8 @@ export function createApi(options: ApiOptions): Api {
       const read = (text: string): Page => {
         const page = readPage(text, keyField, keyType);
         if (privacy?.isOn !== true) return page;
-        return {
-          ...page,
-          items: page.items.map((item) => ({ ...item, source: stored(route, item.source) })),
-        };
+        const items = page.items.map((item) => ({ ...item, source: stored(route, item.source) }));
+        return { ...page, items };
       };
       return request(asked, pagePath(asked), (text, headers) => {
         const page = known?.read(text, route, read) ?? read(text);
@@ -212,28 +201,23 @@ export function createApi(options: ApiOptions): Api {
 
 function pagePath({ path, cursor, limit }: PageRequest): string {
   const query = [
-    ...(limit === undefined ? [] : [`limit=${limit}`]),
-    ...(cursor === undefined ? [] : [`starting_after=${encodeURIComponent(cursor)}`]),
-  ];
+    limit === undefined ? [] : `limit=${limit}`,
+    cursor === undefined ? [] : `starting_after=${encodeURIComponent(cursor)}`,
+  ].flat();
   return query.length === 0 ? path : `${path}?${query.join('&')}`;
 }
 
-const PING = { path: PING_ROUTE, route: PING_ROUTE, priority: PRIORITY.POLL } as const;
+/** Pings in a row that a cache may answer before that is an error. */
+const PING_ATTEMPTS = 3;
 
-/** How many pings in a row a cache may answer; then it is an error. */
-const TRIES = 3;
-
-/**
- * Asks whose the key is, by pings until one is answered by the service itself: what a cache kept proves nothing.
- * @returns the owner's user_id, decimal digits
- * @throws MalformedAnswer; what requests throw
- */
+/** Pings until the service itself, no cache, names the key's owner. @returns its user_id, digits @throws as `object` */
 export async function askKeyOwner(
   api: Pick<Api, 'object'>,
   { signal, stop, mayStart }: Pick<ObjectRequest, 'signal' | 'stop' | 'mayStart'>,
 ): Promise<string> {
-  const request = { ...PING, signal, ...(stop && { stop }), ...(mayStart && { mayStart }) };
-  for (let tries = 0; tries < TRIES; tries += 1) {
+  const ping = { path: PING_ROUTE, route: PING_ROUTE, priority: PRIORITY.POLL };
+  const request = { ...ping, signal, ...(stop && { stop }), ...(mayStart && { mayStart }) };
+  for (let tries = 0; tries < PING_ATTEMPTS; tries += 1) {
     const answer = await api.object(request);
     const owner = pingedOwner(answer);
     if (!isCopy(answer.served)) return owner;
@@ -250,7 +234,7 @@ export function pingedOwner(answer: ObjectAnswer): string {
   throw new MalformedAnswer('GET /v1/ping was answered without a user_id that is a 64-bit integer');
 }
 
-/** The `user_id` of a ping or an account (specification 2.1, 2.2), decimal digits; undefined where there is none. */
+/** The `user_id` of a ping or an account (specification 2.1, 2.2), decimal digits; undefined if there is none. */
 export function ownerOf({ source }: ObjectAnswer): string | undefined {
   const owner = readKey('bigint', fieldSource(source, 'user_id'));
   return 'key' in owner ? owner.key : undefined;

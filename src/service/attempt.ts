@@ -1,22 +1,20 @@
 import type { ClassifiedError } from '@research-mirror/runtime/errors';
 import type { Clock } from '@research-mirror/runtime/clock';
-import { type Budget, NotSent } from './budget.ts';
+import { type AnswerMeta, type Budget, NotSent } from './budget.ts';
 import { type Priority, rateGroup } from './rate-groups.ts';
 import { TransportError } from '../model/errors.ts';
 import type { Privacy } from '../model/privacy.ts';
-import type { Passage, ServiceGate } from './service-gate.ts';
-import type { HttpAnswer, HttpRequest } from './transport.ts';
+import { quote, refusal } from './refusal.ts';
+import type { ServiceGate } from './service-gate.ts';
+import { type HttpAnswer, type HttpRequest, type Transport, TRANSPORT_LIMITS } from './transport.ts';
 
-/**
- * How long (ms) a stop waits for an answer on the wire: well within the 8 s that a stop may take; and where another
- * process waits to go on, not so long that it would be noticed.
- */
+/** How long (ms) of its 8 s a stop waits for an answer on the wire; `awaited`: another process waits to go on. */
 const LINGER_MS = { alone: 5_000, awaited: 600 } as const;
 
 /**
- * The signal of one attempt. A stop ends a wait for a slot at once, but not a request on the wire: its slot is spent, and its answer brings a
- * page. An abort ends either at once.
- * @param lingerMs how long a stop waits for it, asked at the stop
+ * The signal of one attempt. An abort ends it at once. A stop ends a wait for a slot at once, but not a request on the
+ * wire: its slot is spent, and its answer brings a page.
+ * @param lingerMs how long a stop waits for the answer, called at the stop
  */
 export function attemptSignal(
   { signal: abort, stop }: { readonly signal: AbortSignal; readonly stop?: AbortSignal | undefined },
@@ -41,11 +39,11 @@ export function attemptSignal(
   else if (stop?.aborted === true) onStop();
   return {
     signal: controller.signal,
-    /** To be called when the request goes out: from then on a stop waits for its answer. */
+    /** Call it when the request goes out: from then on a stop waits for its answer. */
     sent: (): void => {
       onWire = true;
     },
-    /** To be called when the attempt has ended. */
+    /** Call it when the attempt has ended. */
     ended: (): void => {
       abort.removeEventListener('abort', onAbort);
       stop?.removeEventListener('abort', onStop);
@@ -54,40 +52,38 @@ export function attemptSignal(
   };
 }
 
-/** What every request with one API key needs. */
+/** What all requests with one API key have in common. */
 export interface ApiContext {
   /** The API key itself. */
   readonly key: string;
-  /** The key's budget. */
   readonly budget: Pick<Budget, 'run'>;
   readonly clock: Clock;
-  /** Replaces secrets, this key among them: errors quote the service, and appear in tables and pages besides logs. */
+  /** Replaces secrets, this key among them: errors quote the service, and appear in logs, tables and pages. */
   readonly scrub: (text: string) => string;
   readonly onExchange?: (exchange: Exchange) => void;
-  /** What is left of items, before anything else reads them. */
+  /** Which fields of items are kept, before anything else reads them. */
   readonly privacy?: Privacy | undefined;
-  /** Of the service: shut while it is down. */
+  /** Shut while the service is down. */
   readonly gate?: Pick<ServiceGate, 'enter' | 'down'> | undefined;
-  /** Whether a stop is waited for by somebody who goes on with the work; left out: no. */
+  /** Whether another process waits for a stop to go on with the work; left out: no. */
   readonly isAwaited?: (() => boolean) | undefined;
 }
 
-/** What every request has. */
 export interface ServiceRequest {
   /** From `/v1`, IDs encoded, without query. */
   readonly path: string;
   /** The path with `{id}` for IDs, as the catalogue names it. */
   readonly route: string;
   readonly priority: Priority;
-  /** Its abort ends the wait for a slot, the request on the wire and the waits between attempts, at once. */
+  /** Its abort ends all waits, and the request on the wire, at once. */
   readonly signal: AbortSignal;
   /** Its abort ends waits at once, but lets a request on the wire be answered (`attemptSignal`). */
   readonly stop?: AbortSignal;
-  /** Called for each attempt, besides the link's own: a walk counts its requests and 429s. */
+  /** Called for each attempt, after the context's own: a walk counts its requests and 429s. */
   readonly onExchange?: (exchange: Exchange) => void;
 }
 
-/** One attempt as it ended, for metrics, counters of walks and debug logs. */
+/** One ended attempt, for metrics, counters of walks and debug logs. */
 export interface Exchange {
   readonly method: HttpRequest['method'];
   readonly route: string;
@@ -95,17 +91,20 @@ export interface Exchange {
   readonly status: number | undefined;
   /** Milliseconds from sending to the body's end, or to the failure. */
   readonly durationMs: number;
-  /** Bytes of the body, as they came over the wire. */
+  /** Bytes of the body on the wire. */
   readonly bytes: number;
-  /** Undefined: the attempt gave what was asked for. */
+  /** Undefined: the attempt succeeded. */
   readonly error: ClassifiedError | undefined;
 }
 
+/** Why a request with a slot was not sent: the gate was shut meanwhile, so the request waits for the gate again. */
+const SHUT = new Error('the service is down');
+
 /**
- * Sends one request through the service's gate, on a slot of the budget, once, and reports how it ended.
+ * Sends one request once, through the service's gate and on a slot of the budget, and reports how it ended.
  * @param send calls `begun` right before the request goes out; a NotSent frees the slot
- * @param judge what an answer means to the caller, and the error that the exchange reports
- * @throws TransportError, which names the request: no answer came; any other error of `send`, or the cause of its
+ * @param judge the answer's meaning to the caller, and the error that the exchange reports
+ * @throws TransportError, which names the request, if no answer came; any other error of `send`, or the cause of its
  *   NotSent; what the budget throws; ServiceDown
  */
 export async function attempt<T>(
@@ -113,24 +112,17 @@ export async function attempt<T>(
   method: HttpRequest['method'],
   asked: ServiceRequest,
   send: (signal: AbortSignal, begun: () => void) => Promise<HttpAnswer>,
-  judge: (answer: HttpAnswer) => {
-    readonly outcome: T;
-    readonly error: ClassifiedError | undefined;
-  },
+  judge: (answer: HttpAnswer) => { readonly outcome: T; readonly error: ClassifiedError | undefined },
 ): Promise<T> {
   const { budget, clock } = link;
   const { path, route, priority } = asked;
   const tried = attemptSignal(asked, clock, () =>
-    // Of what changes something in the service, the answer is worth more.
+    // The answer to a request that changes something is worth a longer wait.
     method === 'GET' && link.isAwaited?.() === true ? LINGER_MS.awaited : LINGER_MS.alone,
   );
-  const slot = {
-    group: rateGroup(method, route),
-    route: `${method} ${route}`,
-    priority,
-    signal: tried.signal,
-  };
-  let passage = FREE;
+  const group = rateGroup(method, route);
+  const slot = { group, route: `${method} ${route}`, priority, signal: tried.signal };
+  let passage: Awaited<ReturnType<ServiceGate['enter']>> | undefined;
   let startedAt = 0;
   const begun = (): void => {
     startedAt = clock.monotonic();
@@ -139,7 +131,7 @@ export async function attempt<T>(
   const report = (answer: HttpAnswer | undefined, error: ClassifiedError | undefined): void => {
     const durationMs = clock.monotonic() - startedAt;
     const exchange = { method, route, status: answer?.status, durationMs, bytes: answer?.bytes ?? 0, error };
-    passage.ended(error);
+    passage?.ended(error);
     link.onExchange?.(exchange);
     asked.onExchange?.(exchange);
   };
@@ -152,10 +144,10 @@ export async function attempt<T>(
   };
   try {
     for (;;) {
-      passage = (await link.gate?.enter(route, method === 'GET', tried.signal)) ?? FREE;
+      passage = await link.gate?.enter(route, method === 'GET', tried.signal);
       try {
         const { outcome } = await budget.run(slot, async (signal) => {
-          if (!passage.mayGo()) throw new NotSent(SHUT);
+          if (passage?.mayGo() === false) throw new NotSent(SHUT);
           const answer = await send(signal, begun).catch(unanswered);
           const judged = judge(answer);
           report(answer, judged.error);
@@ -166,7 +158,7 @@ export async function attempt<T>(
         if (!(error instanceof NotSent)) throw error;
         if (error.cause !== SHUT) throw error.cause;
       } finally {
-        passage.left();
+        passage?.left();
       }
     }
   } finally {
@@ -174,8 +166,76 @@ export async function attempt<T>(
   }
 }
 
-/** The way of a request where there is no gate. */
-const FREE: Passage = { mayGo: () => true, ended: () => {}, left: () => {} };
+/** A request that is sent at most once: it may have an effect at the service. */
+export interface OnceRequest extends ServiceRequest, Pick<HttpRequest, 'method' | 'mayWrite'> {
+  /** JSON text; a function is called after `claim`. */
+  readonly body?: string | (() => string);
+  /** `Idempotency-Key` header. */
+  readonly idempotencyKey?: string;
+  /** Called when the slot is there, right before sending. False or an error: nothing is sent, the slot is free. */
+  readonly claim?: () => Promise<boolean>;
+}
 
-/** The gate was shut while the request waited for its slot: it waits for the gate again. */
-const SHUT = new Error('the service is down');
+/** An answer of any status. */
+export interface RawAnswer extends AnswerMeta {
+  /** The body: not to be quoted unscrubbed. '' if it could not be read. */
+  readonly text: string;
+  /** Why the body could not be read to its end: the status counts all the same. */
+  readonly bodyError: string | undefined;
+  /** The meaning of an answer that is no 2xx, in words fit for logs and tables. Undefined for a 2xx. */
+  readonly refusal: ClassifiedError | undefined;
+}
+
+/**
+ * Sends one request on a slot of the budget, on its own connection, and never again.
+ * @returns its answer, of any status (the budget has learnt of a 429); undefined if `claim` said no
+ * @throws TransportError if there is no answer: its `sent` says whether the request may have reached the service. What
+ *   `claim` and the budget throw, and the reason of an abort: nothing was sent then, or the wait for its status ended
+ */
+export async function sendOnce(
+  link: ApiContext & { readonly transport: Pick<Transport, 'send'> },
+  asked: OnceRequest,
+): Promise<RawAnswer | undefined> {
+  const { method, path, body, idempotencyKey, mayWrite } = asked;
+  const judge = (answer: HttpAnswer) => {
+    const error = refusal(`${method} ${path}`, answer, link.scrub, link.clock.now(), link.privacy);
+    const bodyError = answer.bodyError && quote(answer.bodyError.message, link.scrub);
+    return { outcome: { ...answer, bodyError, refusal: error }, error };
+  };
+  let claimed = true;
+  const send = async (signal: AbortSignal, begun: () => void): Promise<HttpAnswer> => {
+    try {
+      claimed = (await asked.claim?.()) ?? true;
+    } catch (error) {
+      throw new NotSent(error);
+    }
+    if (!claimed) throw new NotSent('not claimed');
+    begun();
+    let written = false;
+    try {
+      return await link.transport.send({
+        method,
+        path,
+        key: link.key,
+        ...(body === undefined ? {} : { body: typeof body === 'string' ? body : body() }),
+        headers: idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey },
+        signal,
+        once: true,
+        maxBytes: TRANSPORT_LIMITS.maxBodyBytes,
+        mayWrite: () => (written = mayWrite?.() ?? true),
+      });
+    } catch (error) {
+      if (error instanceof TransportError || written) throw error;
+      // There was no connection yet: undici sends nothing for a request that was aborted.
+      throw signal.aborted
+        ? new TransportError('given up before it was sent', { cause: signal.reason, sent: false })
+        : new NotSent(error);
+    }
+  };
+  try {
+    return await attempt(link, method, asked, send, judge);
+  } catch (error) {
+    if (!claimed) return undefined;
+    throw error;
+  }
+}

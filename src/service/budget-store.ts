@@ -5,41 +5,70 @@ import { commitDurably, type Db, onlyRow } from '../postgres/db.ts';
 import { type Fence, fenced } from '../postgres/fenced.ts';
 import type { StateTables } from '../postgres/tables.ts';
 import { BLOCK_VALID_MS } from './reservations.ts';
-import type {
-  BudgetStore,
-  FreedSlots,
-  LearntRate,
-  LearntRow,
-  LoadedBlock,
-  LoadedBudget,
-  NewBlock,
-  StoredGroup,
-} from './slot-store.ts';
+import type { BudgetStore, FreedSlots, LearntRow, LoadedBlock, LoadedBudget } from './slot-store.ts';
 
 /** Writes an account's freed slots, in a page's transaction. */
 export type RecordFreed = (trx: Db, freed: FreedSlots) => Promise<void>;
 
 /** The reservations of an account's keys, under its fence (docs/design/rate-limit.md, "Reservations"). */
 export function createBudgetStore(db: Db, fence: Fence): BudgetStore {
-  const record = recordFreed(fence.userId);
+  const { userId } = fence;
+  const record = recordFreed(userId);
   return {
     largestBlock: Infinity,
-    load: (keyHash) => loadBudget(db, fence.userId, keyHash),
-    reserve: (keyHash, block, freed) =>
+    // One snapshot of all three tables.
+    load: (keyHash) =>
+      db.snapshot(async (trx) => {
+        const pings = await firstPings(trx, keyHash);
+        const now = await accountTime(trx, userId);
+        const blocks = await trx.state
+          .selectFrom('slot_block')
+          .select(['rate_group', 'block_id', 'size', 'valid_until', 'freed'])
+          .where('_user_id', '=', userId)
+          .where('key_hash', '=', keyHash)
+          .where('valid_until', '>=', new Date(now.getTime() - BLOCK_MEMORY_MS))
+          .execute();
+        const learnt = await trx.state
+          .selectFrom('rate_group')
+          .select(['rate_group', 'learnt'])
+          .where('_user_id', '=', userId)
+          .where('key_hash', '=', keyHash)
+          .execute();
+        return {
+          now: now.getTime(),
+          known: (await ownerOfKey(trx, keyHash)) !== undefined,
+          blocks: [...blocks.map(loadedBlock), ...pings.blocks],
+          learnt: learnt.map(loadedLearnt),
+        };
+      }),
+    reserve: (keyHash, { group, blockId, size, validForMs }, freed) =>
       fenced(db, fence, async (trx, now) => {
         // Slots that Postgres forgets in a crash would be used again.
         await commitDurably(trx);
-        await reserveBlock(trx, fence.userId, keyHash, block, now);
+        const at = now.getTime();
+        // No slot of these blocks is in use any more.
+        await trx.state
+          .deleteFrom('slot_block')
+          .where('_user_id', '=', userId)
+          .where('key_hash', '=', keyHash)
+          .where('rate_group', '=', group)
+          .where('valid_until', '<', new Date(at - BLOCK_MEMORY_MS))
+          .execute();
+        const row = { key_hash: keyHash, rate_group: group, block_id: blockId, size };
+        await trx.state
+          .insertInto('slot_block')
+          .values({ _user_id: userId, ...row, valid_until: new Date(at + validForMs) })
+          .execute();
         await record(trx, freed);
-        return { now: now.getTime() };
+        return { now: at };
       }),
     record: async (freed) => {
       try {
         await fenced(db, fence, (trx) => record(trx, freed));
       } catch (error) {
         if (!(error instanceof ClockStepped)) throw error;
-        // Else whoever opens the account next waits a minute for slots that nobody uses: its rows were moved, and
-        // these moments are by the clock as it was.
+        // The account's rows were moved, and these moments are by the clock as it was. Without the correction, the
+        // next owner would wait a minute for slots that are not in use.
         const blocks = freed.blocks.map((block) => ({
           ...block,
           freed: block.freed.map((at) => at + error.byMs),
@@ -72,12 +101,10 @@ export function recordFreed(userId: string): RecordFreed {
       await trx.state
         .insertInto('rate_group')
         .values(
-          learnt.map((row) => ({
-            _user_id: userId,
-            key_hash: keyHash,
-            rate_group: row.group,
-            learnt: JSON.stringify(row.learnt),
-          })),
+          learnt.map(({ group, learnt }) => {
+            const row = { key_hash: keyHash, rate_group: group, learnt: JSON.stringify(learnt) };
+            return { _user_id: userId, ...row };
+          }),
         )
         .onConflict((conflict) =>
           conflict
@@ -93,64 +120,9 @@ export function recordFreed(userId: string): RecordFreed {
   };
 }
 
-/** Stores the new block, and removes those that have no used slot any more. */
-async function reserveBlock(
-  trx: Db,
-  userId: string,
-  keyHash: string,
-  block: NewBlock,
-  now: Date,
-): Promise<void> {
-  await trx.state
-    .deleteFrom('slot_block')
-    .where('_user_id', '=', userId)
-    .where('key_hash', '=', keyHash)
-    .where('rate_group', '=', block.group)
-    .where('valid_until', '<', new Date(now.getTime() - BLOCK_MEMORY_MS))
-    .execute();
-  await trx.state
-    .insertInto('slot_block')
-    .values({
-      _user_id: userId,
-      key_hash: keyHash,
-      rate_group: block.group,
-      block_id: block.blockId,
-      size: block.size,
-      valid_until: new Date(now.getTime() + block.validForMs),
-    })
-    .execute();
-}
-
-async function loadBudget(db: Db, userId: string, keyHash: string): Promise<LoadedBudget> {
-  // One snapshot of all three tables.
-  return db.snapshot(async (trx) => {
-    const pings = await firstPings(trx, keyHash);
-    const now = await accountTime(trx, userId);
-    const blocks = await trx.state
-      .selectFrom('slot_block')
-      .select(['rate_group', 'block_id', 'size', 'valid_until', 'freed'])
-      .where('_user_id', '=', userId)
-      .where('key_hash', '=', keyHash)
-      .where('valid_until', '>=', new Date(now.getTime() - BLOCK_MEMORY_MS))
-      .execute();
-    const learnt = await trx.state
-      .selectFrom('rate_group')
-      .select(['rate_group', 'learnt'])
-      .where('_user_id', '=', userId)
-      .where('key_hash', '=', keyHash)
-      .execute();
-    return {
-      now: now.getTime(),
-      known: (await ownerOfKey(trx, keyHash)) !== undefined,
-      blocks: [...blocks.map(loadedBlock), ...pings.blocks],
-      learnt: learnt.map(loadedLearnt),
-    };
-  });
-}
-
-type BlockRow = Omit<Selectable<StateTables['slot_block']>, '_user_id' | 'key_hash'>;
-
-export function loadedBlock(row: BlockRow): LoadedBlock {
+export function loadedBlock(
+  row: Omit<Selectable<StateTables['slot_block']>, '_user_id' | 'key_hash'>,
+): LoadedBlock {
   return {
     group: row.rate_group as LoadedBlock['group'],
     blockId: Number(row.block_id),
@@ -163,13 +135,10 @@ export function loadedBlock(row: BlockRow): LoadedBlock {
 export function loadedLearnt(
   row: Pick<Selectable<StateTables['rate_group']>, 'rate_group' | 'learnt'>,
 ): LearntRow {
-  return { group: row.rate_group as StoredGroup, learnt: row.learnt as LearntRate };
+  return { group: row.rate_group, learnt: row.learnt } as LearntRow;
 }
 
-/**
- * The clock by which the account's blocks are written: that of the node where its rows are, as in `fenced`. On Citus it
- * is not the coordinator's.
- */
+/** The clock by which the account's blocks are written, as in `fenced`: on Citus that of the account's node. */
 async function accountTime(trx: Db, userId: string): Promise<Date> {
   const { rows } = await trx.sql<{ now: Date }>`
     select clock_timestamp() as now from ${trx.stateTable('account')} where _user_id = ${userId}`;
@@ -180,10 +149,9 @@ async function accountTime(trx: Db, userId: string): Promise<Date> {
 }
 
 /**
- * Reservations of a key whose owner nobody knows yet: no account, so no fence (docs/design/rate-limit.md, "A key's
- * first request"). Each is a row, written under a lock on the table, which no login without rights can take, so that
- * each of several programs that meet a new key sees the pings before its own. Each counts for its whole reservation,
- * also one that was answered or never sent; what was learnt is not stored.
+ * Reservations of a key whose owner is unknown: no account, so no fence (docs/design/rate-limit.md, "A key's first
+ * request"). A table lock that no login without rights can take lets each program see the pings before its own. A ping
+ * counts for its whole reservation, even if it is answered or never sent. Nothing learnt is stored.
  */
 export function createFirstPingStore(db: Db): BudgetStore {
   return {
@@ -199,7 +167,7 @@ export function createFirstPingStore(db: Db): BudgetStore {
         await trx.sql`lock table ${trx.stateTable('first_ping')} in share row exclusive mode`;
         await commitDurably(trx);
         const owner = await ownerOfKey(trx, keyHash);
-        // Its owner is known by now, and may be using all slots that there are: it would not hear of this one.
+        // The owner is known by now. It may be using all slots, and would not hear of this one.
         if (typeof owner === 'string') throw new OwnerKnown(owner);
         const inserted = await trx.sql<{ at: Date }>`
           insert into ${trx.stateTable('first_ping')} (key_hash, sent_at)
@@ -213,7 +181,7 @@ export function createFirstPingStore(db: Db): BudgetStore {
   };
 }
 
-/** Another process has found out meanwhile whose the key is: no ping goes out. */
+/** Another process has found the key's owner meanwhile: no ping goes out. */
 export class OwnerKnown extends Error {
   override readonly name = 'OwnerKnown';
   readonly userId: string;
@@ -223,7 +191,7 @@ export class OwnerKnown extends Error {
   }
 }
 
-/** The account that the key is known for; null: none yet; undefined: no program has pinged it. */
+/** The key's account; null: not known yet; undefined: no program has pinged it. */
 async function ownerOfKey(db: Db, keyHash: string): Promise<string | null | undefined> {
   const row = await db.state
     .selectFrom('api_key')
@@ -233,14 +201,11 @@ async function ownerOfKey(db: Db, keyHash: string): Promise<string | null | unde
   return row?._user_id;
 }
 
-/** First pings of a key that may still use a slot, as blocks of one slot, and the database's time. */
-async function firstPings(
-  db: Db,
-  keyHash: string,
-): Promise<{ readonly now: number; readonly blocks: readonly LoadedBlock[] }> {
+/** A key's first pings that may still use a slot, as blocks of one slot, and the database's time. */
+async function firstPings(db: Db, keyHash: string): Promise<Pick<LoadedBudget, 'now' | 'blocks'>> {
   const found = await db.sql<{ now: Date; pings: Date[] }>`
     select clock_timestamp() as now, coalesce(
-      -- One that lies ahead was sent before the clock went back: it may count for a window from now on.
+      -- A ping that lies ahead was sent before the clock went back: it may count for a window from now on.
       (select array_agg(least(sent_at, clock_timestamp()) order by sent_at) from ${db.stateTable('first_ping')}
        where key_hash = ${keyHash}), '{}') as pings`;
   const { now, pings } = onlyRow(found);

@@ -1,16 +1,16 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { BudgetSetup } from '../../test/support/budget/budget-setup.ts';
 import type { Budget } from './budget.ts';
-import type { GroupSnapshot } from './key-budget.ts';
+import type { BudgetSnapshot } from './key-budget.ts';
 import { PRIORITY, type RateGroup } from './rate-groups.ts';
-import { storedSnapshot } from './learnt.ts';
+import { storedSnapshot } from './slot-store.ts';
 
 let setup: BudgetSetup;
 beforeEach(() => {
   setup = new BudgetSetup();
 });
 
-const groupOf = (budget: Budget, name: RateGroup = 'other'): GroupSnapshot | undefined =>
+const groupOf = (budget: Budget, name: RateGroup = 'other'): BudgetSnapshot['groups'][number] | undefined =>
   budget.snapshot().groups.find(({ group }) => group === name);
 
 /** From now on the service answers so: with these values of its headers, where they are given. */
@@ -76,7 +76,7 @@ describe('a free slot', () => {
 });
 
 describe('the first requests', () => {
-  it('of a key that nobody ever used go one at a time until one is answered', async () => {
+  it('of a key that was never used go one at a time until one is answered', async () => {
     const budget = await setup.budget();
     const all = Promise.all([setup.send(budget, 'a'), setup.send(budget, 'b', { group: 'sequence' })]);
     await setup.clock.runUntil(all);
@@ -172,7 +172,7 @@ describe('a 429', () => {
 
 describe('which limit counts, why, and for how long', () => {
   /** Of the group `other`, as its process says it, and as the store alone does. */
-  const told = async (budget: Budget): Promise<readonly (GroupSnapshot | undefined)[]> => {
+  const told = async (budget: Budget): Promise<readonly (BudgetSnapshot['groups'][number] | undefined)[]> => {
     await setup.clock.runUntil(budget.flush());
     await setup.clock.advance(5);
     const stored = storedSnapshot(await setup.store.load('key'), 0.8);

@@ -275,7 +275,7 @@ describe('readObject', () => {
     expect(readObject(text)).toEqual({ source: text, fields: JSON.parse(text) as unknown });
   });
 
-  it('refuses a name that occurs twice: nobody knows whose account it is, and an error in disguise', () => {
+  it('refuses a name that occurs twice, and an error in disguise', () => {
     const twice = new MalformedAnswer('the name "user_id" occurs twice in an object');
     expect(() => readObject('{"user_id":1,"credits":2,"user_id":3}')).toThrow(twice);
     expect(() => readObject('{"error":{"message":"no"}}')).toThrow('the body is an error: no');

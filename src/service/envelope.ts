@@ -1,68 +1,49 @@
-import type { AnswerHeaders } from './rate-headers.ts';
-import { MalformedAnswer } from '../model/errors.ts';
 import type { KeyType } from '../model/collections.ts';
+import { MalformedAnswer } from '../model/errors.ts';
 import { fieldSource, refuseRepeatedNames, sliceElements } from '../model/json-text.ts';
-import { readKey, type KeyReading } from '../model/key.ts';
+import { readKey } from '../model/key.ts';
 import { type Item, type Page, type Served, stateOf } from '../model/page.ts';
+import { type AnswerHeaders, headerField } from './rate-headers.ts';
 import { errorInside } from './refusal.ts';
 
 type JsonObject = Readonly<Record<string, unknown>>;
 
-/** One object as the service answered it, with its own source text, from which no digit is lost. */
+/** An object as the service answered it, with its source text, which has every digit. */
 export interface ObjectAnswer {
   readonly source: string;
   readonly fields: JsonObject;
-  /** Left out: nothing is known of it. */
+  /** Left out: unknown. */
   readonly served?: Served;
 }
 
 /**
- * The page in the body of a 200 (specification 2.5, invariant 2).
+ * Reads the page in the body of a 200 (specification 2.5, invariant 2).
  * @param keyField the items' cursor ID; an item without a usable one is on the page, with its problem
- * @throws MalformedAnswer, saying what is wrong, for everything that is not provably a complete list envelope, or says
- *   itself that it is none
+ * @throws MalformedAnswer, saying what is wrong, unless the body is provably a complete list envelope
  */
 export function readPage(text: string, keyField: string, keyType: KeyType): Page {
   const list = findList(parseObject(text));
   const { path, elements, envelope } = list;
   const hasMore = refuseOtherClaims(list);
   const wrong = elements.findIndex((element) => !isObject(element));
-  if (wrong !== -1) throw malformed(`item ${wrong} is ${kind(elements[wrong])}, not an object`);
+  if (wrong !== -1) throw new MalformedAnswer(`item ${wrong} is ${kind(elements[wrong])}, not an object`);
   const sources = sliceElements(text, path);
   if (sources.length !== elements.length) {
-    throw malformed(`${elements.length} items were parsed, but ${sources.length} stand in the text`);
+    throw new MalformedAnswer(
+      `${elements.length} items were parsed, but ${sources.length} stand in the text`,
+    );
   }
-  return {
-    items: (elements as readonly JsonObject[]).map((fields, index) =>
-      readItem(fields, sources[index] ?? '', keyField, keyType),
-    ),
-    ...readOnward(text, path, envelope, hasMore),
-  };
-}
-
-/**
- * What the envelope says of what follows. A cursor that can be neither sent nor stored (U+0000, a lone surrogate)
- * only says that something follows: the walk goes on after the last item's ID.
- */
-function readOnward(
-  text: string,
-  path: readonly string[],
-  envelope: JsonObject,
-  hasMore: boolean | undefined,
-): Pick<Page, 'hasMore' | 'nextCursor'> {
+  const items = (elements as readonly JsonObject[]).map((fields, index) =>
+    readItem(fields, sources[index] ?? '', keyField, keyType),
+  );
   const nextCursor = readCursor(text, path, envelope['next_cursor']);
-  if (typeof nextCursor !== 'string' || isSendable(nextCursor)) return { hasMore, nextCursor };
-  return { hasMore: hasMore ?? true, nextCursor: undefined };
+  const isUsable = !nextCursor || (nextCursor.isWellFormed() && !nextCursor.includes('\0'));
+  if (isUsable) return { items, hasMore, nextCursor };
+  // It can be neither sent nor stored, and only says that something follows: the last item's ID is the cursor.
+  return { items, hasMore: hasMore ?? true, nextCursor: undefined };
 }
 
-function isSendable(cursor: string): boolean {
-  return cursor.isWellFormed() && !cursor.includes('\0');
-}
-
-/**
- * The object in the body of a 200.
- * @throws MalformedAnswer for anything but one JSON object, for an error inside, and where a name occurs twice
- */
+/** Reads the object in the body of a 200. @throws MalformedAnswer, also for an error inside and a repeated name */
 export function readObject(text: string): ObjectAnswer {
   const fields = parseObject(text);
   refuseRepeatedNames(text);
@@ -70,52 +51,53 @@ export function readObject(text: string): ObjectAnswer {
 }
 
 function parseObject(text: string): JsonObject {
-  if (text.trim() === '') throw malformed('the body is empty');
+  if (text.trim() === '') throw new MalformedAnswer('the body is empty');
   let body: unknown;
   try {
     body = JSON.parse(text);
   } catch (error) {
+    if (text.trimStart().startsWith('<')) throw new MalformedAnswer('the body is HTML');
     // V8's message quotes the text, which is the user's data.
-    if (text.trimStart().startsWith('<')) throw malformed('the body is HTML');
     const { message } = error as SyntaxError;
     const position = /at position (\d+)/.exec(message)?.[1] ?? -1;
     const early = message.startsWith('Unexpected end') || Number(position) >= text.length;
-    throw malformed(
+    throw new MalformedAnswer(
       early ? `the body is JSON that ends early (${text.length} characters)` : 'the body is not JSON',
     );
   }
-  if (!isObject(body)) throw malformed(`the body is ${kind(body)}, not an object`);
+  if (!isObject(body)) throw new MalformedAnswer(`the body is ${kind(body)}, not an object`);
   refuseError(body);
   return body;
 }
 
 function refuseError(body: JsonObject): void {
   const inside = errorInside(body);
-  if (inside !== undefined) throw malformed(`the body is an error: ${inside}`);
+  if (inside !== undefined) throw new MalformedAnswer(`the body is an error: ${inside}`);
 }
 
-/** What says that an answer is a part; names by their `plain` form. */
+/** Fields that say that an answer is a part, by their `plain` names. */
 const PART = /^(is|has)?(partial|truncated|incomplete|timedout)(results?|data|response|list|page)?$/;
 const PART_STATUS = /^(error|fail|failed|failure|partial|incomplete|truncated|timeout)$/i;
-/** What says how many items the whole list has. */
+/** Fields with the number of items of the whole list. */
 const TOTAL =
   /^(total|count|numfound|total(count|items|results|records|rows|size)|(item|result|record)s?count)$/;
-/** Objects beside the array that speak about the answer. */
+/** Objects beside the array that describe the answer. */
 const ABOUT = /^(meta|metadata|page|paging|pagination|pageinfo)$/;
 
 /**
- * Refuses a page where what stands beside its array says that it is no list, an error or a part, or the same in two
- * ways (docs/design/writing-a-page.md, "Parse").
+ * Refuses a page whose fields beside the array say that it is no list, an error or a part, or contradict each other
+ * (docs/design/writing-a-page.md, "Parse").
  * @returns the `has_more` of the object that has the array, else of the one around it
  */
-function refuseOtherClaims({ path, envelope, around }: List): boolean | undefined {
+function refuseOtherClaims({ path, envelope, around }: ReturnType<typeof findList>): boolean | undefined {
   const object = envelope['object'] ?? 'list';
   if (!/^list$/i.test(show(object).slice(1, -1)))
-    throw malformed(`its "object" is ${show(object)}, not "list"`);
+    throw new MalformedAnswer(`its "object" is ${show(object)}, not "list"`);
   for (const beside of aboutAnswer(around)) {
     refuseError(beside);
     const part = Object.entries(beside).find((entry) => saysPart(beside, ...entry));
-    if (part !== undefined) throw malformed(`it says that it is a part: "${part[0]}" is ${show(part[1])}`);
+    if (part !== undefined)
+      throw new MalformedAnswer(`it says that it is a part: "${part[0]}" is ${show(part[1])}`);
   }
   const read = new Set(['object', 'hasmore', 'nextcursor', ...path.map(plain)]);
   for (const one of around) {
@@ -146,10 +128,8 @@ function isTrue(value: unknown): boolean {
 }
 
 /**
- * Refuses a first page without items, after which nothing is to follow, where something beside it says that the list
- * has items. (Any other total may count something else, or be an estimate.)
- * @param text of a page that `readPage` has read
- * @throws MalformedAnswer
+ * Refuses the text of a first and last page without items that also says that the list has items. (Other totals may
+ * count something else, or be estimates.) @throws MalformedAnswer
  */
 export function refuseFalseEnd(text: string, headers: AnswerHeaders): void {
   const { around } = findList(parseObject(text));
@@ -157,8 +137,8 @@ export function refuseFalseEnd(text: string, headers: AnswerHeaders): void {
     .flatMap((beside) => Object.entries(beside))
     .filter(([name]) => TOTAL.test(plain(name)))
     .concat([
-      ['X-Total-Count', first(headers['x-total-count'])],
-      ['Content-Range', first(headers['content-range'])?.split('/').at(-1)],
+      ['X-Total-Count', headerField(headers, 'x-total-count')],
+      ['Content-Range', headerField(headers, 'content-range')?.split('/').at(-1)],
     ]);
   const more = claims.find(([, value]) => Number(value) > 0);
   if (more !== undefined) throw contradiction(`it has no item, and "${more[0]}" is ${show(more[1])}`);
@@ -166,7 +146,7 @@ export function refuseFalseEnd(text: string, headers: AnswerHeaders): void {
     throw contradiction('it has no item, and a next_cursor');
 }
 
-/** The objects around a page's array, and those in them that speak about the answer. */
+/** The objects around a page's array, and those in them that describe the answer. */
 function aboutAnswer(around: readonly JsonObject[]): JsonObject[] {
   const inside = around.flatMap((one) => Object.entries(one).filter(([name]) => ABOUT.test(plain(name))));
   return [...around, ...inside.map(([, value]) => value).filter(isObject)];
@@ -182,69 +162,55 @@ function show(value: unknown): string {
 }
 
 function contradiction(what: string): MalformedAnswer {
-  return malformed(`it contradicts itself: ${what}`);
+  return new MalformedAnswer(`it contradicts itself: ${what}`);
 }
 
-/** Seconds; greater ones mean this one (RFC 9111, 1.2.2). */
+/** Seconds; greater values mean this one (RFC 9111, 1.2.2). */
 const OLDEST_AGE = 2 ** 31;
 
-/** What headers say of intermediate caches (RFC 9111): `Age`, where one had the answer, and the service's `Date`. */
+/** Reads the headers of intermediate caches (RFC 9111): `Age`, if one had the answer, and the service's `Date`. */
 export function servedBy(headers: AnswerHeaders): Served {
-  const date = Date.parse(first(headers['date']) ?? '');
-  // Of several caches on the way, the one that kept it longest.
+  const date = Date.parse(headerField(headers, 'date') ?? '');
+  // Of several caches on the way, the one that kept it longest counts.
   const ages = [headers['age'] ?? []].flat().flatMap((each) => each.split(','));
   const age = Math.max(0, ...ages.filter((each) => /^\s*\d+\s*$/.test(each)).map(Number));
   return { date: Number.isNaN(date) ? undefined : date, ageMs: Math.min(age, OLDEST_AGE) * 1_000 };
 }
 
-function first(value: AnswerHeaders[string]): string | undefined {
-  return typeof value === 'string' ? value : value?.[0];
-}
-
-interface List {
-  /** Field names that lead from the body to the array. */
-  readonly path: readonly string[];
-  readonly elements: readonly unknown[];
-  /** The object that has the array, `has_more` and perhaps `next_cursor`. */
-  readonly envelope: JsonObject;
-  /** The body, and the envelope where that is another object. */
-  readonly around: readonly JsonObject[];
-}
-
 /**
- * `data` of the body; else the only array of objects next to a `has_more`, in the body or one level deeper
+ * Finds `data` of the body; else the only array of objects next to a `has_more`, in the body or one level deeper
  * (docs/design/open-questions.md, "Lists": list items may be under `accounts`). In a body with `object: "list"`, a
  * `data` one level deeper counts without `has_more`, too.
+ * @returns the array's elements and its field names from the body on; the object that has it, `has_more` and perhaps
+ *   `next_cursor`; `around`: the body, and that object if it is another one
  */
-function findList(body: JsonObject): List {
-  const data = body['data'];
-  if (Array.isArray(data)) return { path: ['data'], elements: data, envelope: body, around: [body] };
-  const envelopes: { path: readonly string[]; envelope: JsonObject }[] = [{ path: [], envelope: body }];
-  for (const [field, value] of Object.entries(body)) {
-    if (isObject(value)) envelopes.push({ path: [field], envelope: value });
-  }
-  const found = envelopes
+function findList(body: JsonObject) {
+  const elements: unknown = body['data'];
+  if (Array.isArray(elements)) return { path: ['data'], elements, envelope: body, around: [body] };
+  const inside = Object.entries(body).flatMap(([field, envelope]) =>
+    isObject(envelope) ? [{ path: [field], envelope }] : [],
+  );
+  const found = [{ path: [], envelope: body }, ...inside]
     .filter(({ envelope }) => {
       if (typeof envelope['has_more'] === 'boolean') return true;
       return body['object'] === 'list' && Array.isArray(envelope['data']);
     })
-    .flatMap(({ path, envelope }) =>
-      arraysOfObjects(envelope).map(([field, elements]) => ({
-        path: [...path, field],
-        elements,
-        envelope,
-        around: [...new Set([body, envelope])],
-      })),
-    );
+    .flatMap(({ path, envelope }) => {
+      const around = [...new Set([body, envelope])];
+      return arraysOfObjects(envelope).map(([field, elements]) => {
+        return { path: [...path, field], elements, envelope, around };
+      });
+    });
   const [list, another] = found;
-  if (list === undefined) throw malformed('it has neither a data array nor a list beside a has_more');
+  if (list === undefined)
+    throw new MalformedAnswer('it has neither a data array nor a list beside a has_more');
   if (another !== undefined) {
-    throw malformed(`it has several lists (${list.path.join('.')}, ${another.path.join('.')})`);
+    throw new MalformedAnswer(`it has several lists (${list.path.join('.')}, ${another.path.join('.')})`);
   }
   return list;
 }
 
-/** Fields of an envelope that may be its list: `data` if it is an array, else all arrays that may be of objects. */
+/** The fields of an envelope that may be its list: `data` if it is an array, else all arrays that may be of objects. */
 function arraysOfObjects(envelope: JsonObject): [string, readonly unknown[]][] {
   const arrays = Object.entries(envelope).filter((entry): entry is [string, unknown[]] =>
     Array.isArray(entry[1]),
@@ -255,22 +221,17 @@ function arraysOfObjects(envelope: JsonObject): [string, readonly unknown[]][] {
 }
 
 function readItem(fields: JsonObject, source: string, keyField: string, keyType: KeyType): Item {
-  const reading = readItemKey(fields[keyField], source, keyField, keyType);
+  const value = fields[keyField];
+  // JSON.parse may have lost digits of any other number.
+  const isExact = typeof value === 'string' || Number.isSafeInteger(value);
+  const reading = readKey(keyType, isExact ? JSON.stringify(value) : fieldSource(source, keyField));
   const state = stateOf(fields);
   return 'key' in reading
     ? { source, state, key: reading.key, problem: undefined }
     : { source, state, key: undefined, problem: reading.problem };
 }
 
-/** Looks at the item's text only where JSON.parse may have lost digits. */
-function readItemKey(value: unknown, source: string, keyField: string, keyType: KeyType): KeyReading {
-  if (typeof value === 'string' || Number.isSafeInteger(value)) {
-    return readKey(keyType, JSON.stringify(value));
-  }
-  return readKey(keyType, fieldSource(source, keyField));
-}
-
-/** A cursor that the server offers: a string, or a number with all its digits; null: none; undefined: not said. */
+/** The server's cursor: a string, or a number with all its digits; null: none follows; undefined: not said. */
 function readCursor(text: string, path: readonly string[], value: unknown): string | null | undefined {
   if (value === null || value === '') return null;
   if (typeof value === 'string') return value;
@@ -287,8 +248,4 @@ function isObject(value: unknown): value is JsonObject {
 function kind(value: unknown): string {
   if (value === null) return 'null';
   return Array.isArray(value) ? 'an array' : `a ${typeof value}`;
-}
-
-function malformed(what: string): MalformedAnswer {
-  return new MalformedAnswer(what);
 }

@@ -1,39 +1,11 @@
-import { type Answered, FEW, Group, Pace, PROVEN_BY } from './group-budget.ts';
-import { defaultLimit, RATE_GROUPS, type RateGroup } from './rate-groups.ts';
-import { IN_USE_MS, WINDOW_MS } from './slot-log.ts';
-import type { StoredGroup } from './slot-store.ts';
+import { GroupBudget, Pace, type RateAnswer, TRUST_AFTER, UNSPACED } from './group-budget.ts';
+import { defaultLimit, RATE_GROUPS, type RateGroup, type StoredGroup } from './rate-groups.ts';
+import { WINDOW_MS } from './slot-log.ts';
 
-/** The limits that routes name are stored again so often: a next process believes them for an hour. */
+/** How often the limits of routes are stored again (ms): the next process believes them for an hour. */
 const RETOLD_MS = 1_800_000;
-
-/** Two groups that are refused within an hour have a common limit: for a day. */
-const TOGETHER = { withinMs: 3_600_000, lastsMs: 86_400_000 } as const;
-
-/** What status page and metrics show of a key's budget. */
-export interface BudgetSnapshot {
-  readonly groups: readonly GroupSnapshot[];
-}
-
-export interface GroupSnapshot {
-  readonly group: RateGroup;
-  /** The service's limit for 60 s, as far as known. */
-  readonly limit: number;
-  /** Requests in 60 s that this budget allows itself, after share, other users and 429s. */
-  readonly size: number;
-  /** Why that is not its share of the limit of the specification or above, one clause; undefined: it is. */
-  readonly why: string | undefined;
-  /** Milliseconds until that is over; undefined: nobody knows. */
-  readonly forMs: number | undefined;
-  /** Slots in use now. */
-  readonly used: number;
-  /** Tasks waiting for a slot. */
-  readonly waiting: number;
-  /** Requests of other users of the key in the last window. */
-  readonly foreignUse: number;
-  readonly sent: number;
-  /** Answers with status 429 since this budget was made. */
-  readonly refused: number;
-}
+/** Two groups that are refused within an hour are taken to have a common limit, for a day. */
+const COMMON_LIMIT = { withinMs: 3_600_000, lastsMs: 86_400_000 } as const;
 
 /** News for the operator; `message` is one line for the log. */
 export interface BudgetEvent {
@@ -42,12 +14,12 @@ export interface BudgetEvent {
   readonly message: string;
 }
 
-/**
- * All endpoint groups of one key, and their common rules: careful starts, the window that a key with an unknown past waits
- * out, one pace for all groups. Pure.
- */
-export class Key {
-  readonly groups: ReadonlyMap<RateGroup, Group>;
+/** A key's budget as the status page and metrics show it. */
+export type BudgetSnapshot = ReturnType<KeyBudget['snapshot']>;
+
+/** All endpoint groups of one key, and their common rules: careful start, unknown past, one pace for all. Pure. */
+export class KeyBudget {
+  readonly groups: Readonly<Record<RateGroup, GroupBudget>>;
   /** One pace for all groups, and until when a 429 stops them all. */
   readonly pace = new Pace();
   pausedUntil = -Infinity;
@@ -55,46 +27,32 @@ export class Key {
   accepted = 0;
   /** Until then only one request may go, and only in `other`: the past of the key is unknown. */
   quietUntil = -Infinity;
-  /** Groups of which the store does not have all that was learnt. */
+  /** Groups of which the store lacks something that was learnt. */
   readonly changed = new Set<StoredGroup>();
   readonly #share: number;
   #lastSentAt = -Infinity;
-  /** When the pace of all was learnt: what was sent before teaches nothing more. */
+  /** When the pace of all was learnt: requests sent before teach nothing more. */
   #learntAt = -Infinity;
-  /** The last 429 that nothing explains, and how many slots of all groups were in use. */
-  #refusal: { readonly group: Group; readonly at: number; readonly used: number } | undefined;
+  /** The last unexplained 429, and how many slots of all groups were in use. */
+  #refusal: { readonly group: GroupBudget; readonly at: number; readonly used: number } | undefined;
 
   constructor(share: number) {
     this.#share = share;
-    this.groups = new Map(RATE_GROUPS.map((name) => [name, new Group(name, share)]));
+    const groups = RATE_GROUPS.map((name) => [name, new GroupBudget(name, share)] as const);
+    this.groups = Object.fromEntries(groups) as Record<RateGroup, GroupBudget>;
   }
 
-  group(name: RateGroup): Group {
-    const found = this.groups.get(name);
-    if (found === undefined) throw new RangeError(`no endpoint group named ${JSON.stringify(name)}`);
-    return found;
-  }
-
-  get isProven(): boolean {
-    return this.accepted >= PROVEN_BY.even;
-  }
-
-  /** An earlier process had its requests accepted. */
-  prove(): void {
-    this.accepted = PROVEN_BY.even;
-  }
-
-  /** As for `Group.admission`. */
+  /** See `GroupBudget.admission`. */
   admission(name: RateGroup, high: boolean, now: number): number {
-    const group = this.group(name);
+    const group = this.groups[name];
     if (this.quietUntil > now && (name !== 'other' || group.log.sent > 0)) return this.quietUntil;
     this.#endPaces(now);
-    const most = this.accepted === 0 ? 1 : this.accepted < PROVEN_BY.few ? FEW.least : Infinity;
-    if (this.#inFlight() >= most) return Infinity;
+    const few = this.accepted < TRUST_AFTER.concurrency ? UNSPACED.least : Infinity;
+    if (this.#inFlight() >= (this.accepted === 0 ? 1 : few)) return Infinity;
     if (this.pace.isOn(now)) {
       if (this.pausedUntil > now) return this.pausedUntil;
       if (this.#used(now) >= this.pace.limit)
-        return Math.min(...this.groups.values().map((each) => each.log.nextFree(now)));
+        return Math.min(...Object.values(this.groups).map((each) => each.log.nextFree(now)));
       const turn = this.#lastSentAt + WINDOW_MS / this.pace.limit;
       if (turn > now) return turn;
     }
@@ -103,19 +61,19 @@ export class Key {
 
   sent(name: RateGroup, now: number, high: boolean): void {
     this.#lastSentAt = now;
-    this.group(name).sent(now, high);
+    this.groups[name].sent(now, high);
   }
 
-  /** @returns what an operator should know */
-  judge(name: RateGroup, status: number, answer: Answered): BudgetEvent | undefined {
-    const group = this.group(name);
+  /** Learns of an answer. @returns news for the operator */
+  judge(name: RateGroup, status: number, answer: RateAnswer): BudgetEvent | undefined {
+    const group = this.groups[name];
     const now = answer.receivedAt;
     if (status === 429) return this.#refused(group, answer);
     const limitBefore = group.limit(now);
     this.accepted += 1;
     const ignored = group.accepted(answer);
     const limit = group.limit(now);
-    if (this.accepted === PROVEN_BY.even) this.changed.add('all');
+    if (this.accepted === TRUST_AFTER.bursts) this.changed.add('all');
     if (ignored || limit !== limitBefore || group.toldAt + RETOLD_MS <= now) {
       group.toldAt = now;
       this.changed.add(name);
@@ -133,17 +91,16 @@ export class Key {
     return { kind: 'limit-changed', group: name, message };
   }
 
-  #refused(group: Group, answer: Answered): BudgetEvent | undefined {
+  #refused(group: GroupBudget, answer: RateAnswer): BudgetEvent | undefined {
     const now = answer.receivedAt;
     const used = this.#used(now) - this.#inFlight();
     const cause = group.refused(answer);
     this.accepted = 0;
     this.changed.add(group.name).add('all');
-    if (this.pace.isOn(now)) this.#pauseAll(group);
+    if (this.pace.isOn(now)) this.pausedUntil = Math.max(this.pausedUntil, group.pausedUntil);
     if (cause === 'earlier' || answer.sentAt <= this.#learntAt) return undefined;
-    const explained = cause !== undefined;
-    const together = !explained && this.#learnTogether(group, used, now);
-    if (!together) group.pace.learn(explained ? undefined : group.grantedShare(now), now);
+    const together = cause === undefined && this.#learnTogether(group, used, now);
+    if (!together) group.pace.learn(cause === undefined ? group.grantedShare(now) : undefined, now);
     const consequences = {
       others: 'somebody else uses this key, more is left to them',
       lower: `the service's limit is ${String(group.limit(now))} per 60 s now`,
@@ -159,79 +116,66 @@ export class Key {
     };
   }
 
-  /** @returns whether all groups have one pace from now on, or a slower one */
-  #learnTogether(group: Group, used: number, now: number): boolean {
+  /** @returns whether all groups share a pace from now on, or a slower one */
+  #learnTogether(group: GroupBudget, used: number, now: number): boolean {
     const before = this.#refusal;
     this.#refusal = { group, at: now, used };
-    const another =
-      before !== undefined && before.group !== group && before.at + TOGETHER.withinMs > now
-        ? before
-        : undefined;
+    const isRecent = before !== undefined && before.at + COMMON_LIMIT.withinMs > now;
+    const another = isRecent && before.group !== group ? before : undefined;
     if (another === undefined && !this.pace.isOn(now)) return false;
-    // Our share of what was in use when the first one was refused, and not less than each of them may use alone.
+    // Our share of the slots in use at the first refusal, and not less than each of them may use alone.
     const inUse = another === undefined ? this.pace.from : Math.floor(this.#share * another.used);
     const from = Math.max(inUse, ...[group, another?.group ?? group].map((each) => each.grantedShare(now)));
-    this.pace.learn(from, now, TOGETHER.lastsMs);
+    this.pace.learn(from, now, COMMON_LIMIT.lastsMs);
     this.#learntAt = now;
-    this.#pauseAll(group);
+    this.pausedUntil = Math.max(this.pausedUntil, group.pausedUntil);
     return true;
   }
 
-  #pauseAll(group: Group): void {
-    this.pausedUntil = Math.max(this.pausedUntil, group.pausedUntil);
-  }
-
-  /** After a paced hour it begins carefully again. */
+  /** After a paced hour the careful start begins again. */
   #endPaces(now: number): void {
-    for (const { pace } of [this, ...this.groups.values()]) {
+    for (const { pace } of [this, ...Object.values(this.groups)]) {
       if (pace.isOn(now) || pace.from === Infinity) continue;
       pace.from = Infinity;
       this.accepted = 0;
     }
   }
 
-  /** The key was used before, and no rows of it are left: as if its window had just been filled. */
-  beQuiet(now: number): void {
-    this.quietUntil = now + IN_USE_MS;
-  }
-
   #inFlight(): number {
-    return this.#sum((each) => each.log.inFlight);
+    return Object.values(this.groups).reduce((sum, { log }) => sum + log.inFlight, 0);
   }
 
   #used(now: number): number {
-    return this.#sum((each) => each.log.used(now));
+    return Object.values(this.groups).reduce((sum, { log }) => sum + log.used(now), 0);
   }
 
-  #sum(of: (group: Group) => number): number {
-    return this.groups.values().reduce((sum, group) => sum + of(group), 0);
-  }
-
-  /** What status page and metrics show. @param waiting tasks of a group that wait */
-  snapshot(now: number, waiting: (group: RateGroup) => number): BudgetSnapshot {
-    return {
-      groups: [...this.groups.values()].map((group) => this.#snapshotOf(group, now, waiting(group.name))),
-    };
-  }
-
-  #snapshotOf(group: Group, now: number, waiting: number): GroupSnapshot {
-    const [why, until] = this.#boundOf(group, now);
-    return {
-      group: group.name,
-      limit: group.limit(now),
-      size: Math.min(group.size(now), this.pace.isOn(now) ? this.pace.limit : Infinity),
-      why,
-      forMs: until === undefined ? undefined : until - now,
-      used: group.log.used(now),
-      waiting,
-      foreignUse: group.others.highest(now),
-      sent: group.log.sent,
-      refused: group.refusals,
-    };
+  /** @param waiting tasks of a group that wait for a slot */
+  snapshot(now: number, waiting: (group: RateGroup) => number) {
+    const groups = Object.values(this.groups).map((group) => {
+      const [why, until] = this.#boundOf(group, now);
+      return {
+        group: group.name,
+        /** The service's limit for 60 s, as far as known. */
+        limit: group.limit(now),
+        /** Requests in 60 s that this budget allows itself, after share, other users and 429s. */
+        size: Math.min(group.size(now), this.pace.isOn(now) ? this.pace.limit : Infinity),
+        /** Why `size` is less than our share of the specification's limit, one clause, and for how long, if known. */
+        why,
+        forMs: until === undefined ? undefined : until - now,
+        used: group.log.used(now),
+        waiting: waiting(group.name),
+        /** Requests of other users of the key in the last window. */
+        foreignUse: group.others.highest(now),
+        sent: group.log.sent,
+        /** Answers with status 429 since this budget was made. */
+        refused: group.refusals,
+      };
+    });
+    return { groups };
   }
 
   /** Which limit counts in place of our share of the specification's, and until when. */
-  #boundOf(group: Group, now: number): readonly [why?: string, until?: number] {
+  #boundOf(group: GroupBudget, now: number): readonly [why?: string, until?: number] {
     const paused = Math.max(group.pausedUntil, this.pace.isOn(now) ? this.pausedUntil : -Infinity);
     if (paused > now) return ['a 429 asked to wait', paused];
     if (this.pace.isOn(now)) {

@@ -128,14 +128,14 @@ it.each([0, 7])('a Remaining stuck at %i is ignored after two windows, with a me
   expect(kinds(outcome)).toContain('remaining-ignored');
 });
 
-it('a Remaining stuck at 60 says that nobody else uses the key, and costs nothing', async () => {
+it('a Remaining stuck at 60 shows no other user of the key, and costs nothing', async () => {
   const limiter = withRemaining(slidingLog(60), () => 60);
   const outcome = await play({ seed: 2, minutes: 10, limiter, network: near });
   expect([outcome.refusedAt, outcome.events]).toEqual([[], []]);
   expect(outcome.sentAt.length / 10).toBeGreaterThan(57);
 });
 
-describe('somebody else with the same key', () => {
+describe('another user of the key', () => {
   it('is left room for, and refuses us next to nothing', async () => {
     let [sent, refused, foreignSent, foreignRefused] = [0, 0, 0, 0];
     for (const seed of [1, 2, 3, 4]) {

@@ -1,56 +1,45 @@
-/**
- * The endpoint groups of specification 8.2: each has a limit of its own, per API key, in a sliding window of
- * 60 seconds. Declared once, here.
- */
-const GROUPS = [
-  { name: 'clay_enrich', limit: 5, endpoints: ['POST /v1/clay/enrich'] },
-  { name: 'research_enrich', limit: 10, endpoints: ['POST /v1/research', 'POST /v1/enrich'] },
-  {
-    name: 'bulk_lists',
+/** The endpoint groups of specification 8.2. Each has its own limit per API key, in a sliding window of 60 seconds. */
+const GROUPS = {
+  clay_enrich: { limit: 5, endpoints: ['POST /v1/clay/enrich'] },
+  research_enrich: { limit: 10, endpoints: ['POST /v1/research', 'POST /v1/enrich'] },
+  bulk_lists: {
     limit: 2,
     endpoints: ['POST /v1/research/bulk', 'POST /v1/lists', 'POST /v1/lists/{id}/analyze'],
   },
-  { name: 'sequence', limit: 20, endpoints: ['POST /v1/research/{id}/sequence'] },
-  { name: 'other', limit: 60, endpoints: [] },
-] as const;
+  sequence: { limit: 20, endpoints: ['POST /v1/research/{id}/sequence'] },
+  other: { limit: 60, endpoints: [] as string[] },
+};
 
-export type RateGroup = (typeof GROUPS)[number]['name'];
+export type RateGroup = keyof typeof GROUPS;
 
-export const RATE_GROUPS: readonly RateGroup[] = GROUPS.map((group) => group.name);
+/** A group, or `all`: one pace of all groups (docs/design/rate-limit.md, "After a 429"). */
+export type StoredGroup = RateGroup | 'all';
 
-const BY_ENDPOINT: ReadonlyMap<string, RateGroup> = new Map(
-  GROUPS.flatMap((group) => group.endpoints.map((endpoint): [string, RateGroup] => [endpoint, group.name])),
-);
+export const RATE_GROUPS = Object.keys(GROUPS) as readonly RateGroup[];
 
-/**
- * The group in which a request is counted.
- * @param method HTTP method, upper case
- * @param route the path with `{id}` for IDs, as the catalogue of collections names routes
- */
+/** The group in which a request counts. @param method in upper case @param route the path with `{id}` for IDs */
 export function rateGroup(method: string, route: string): RateGroup {
-  return BY_ENDPOINT.get(`${method} ${route}`) ?? 'other';
+  return RATE_GROUPS.find((name) => GROUPS[name].endpoints.includes(`${method} ${route}`)) ?? 'other';
 }
 
-/** The group of all that reads: no endpoint that is read has a limit of its own. */
-export const READS: RateGroup = rateGroup('GET', '/v1/research');
+/** The group of all reads: no endpoint that is read has its own limit. */
+export const READS: RateGroup = 'other';
 
-/** Requests per window that the specification grants a group, before any header says otherwise. */
+/** Requests per window that the specification grants a group, until a header names another limit. */
 export function defaultLimit(name: RateGroup): number {
-  const found = GROUPS.find((group) => group.name === name);
-  if (found === undefined) throw new RangeError(`no endpoint group named ${JSON.stringify(name)}`);
-  return found.limit;
+  return GROUPS[name].limit;
 }
 
 /**
- * Who gets the next free slot (docs/design/plan.md, "Priorities"): the greater number; among equals, who asked first.
- * Pings and webhook calls use POLL or higher.
+ * Priorities for the next free slot (docs/design/plan.md, "Priorities"): the greater number goes first; equal ones go
+ * in order of arrival. Pings and webhook calls use POLL or higher.
  */
 export const PRIORITY = {
   /** A POST operation that a user waits for. */
   SUBMISSION: 50,
-  /** A read that an event asked for, within the hints' part of the budget. */
+  /** A read that an event caused, within the hints' part of the budget. */
   HINT: 40,
-  /** A poll or a refresh that is due, and a check of the webhook's registration. */
+  /** A due poll or refresh, and a check of the webhook's registration. */
   POLL: 30,
   /** A list's items: of ten thousand lists some are always due. */
   LISTS: 20,
@@ -60,8 +49,5 @@ export const PRIORITY = {
 
 export type Priority = (typeof PRIORITY)[keyof typeof PRIORITY];
 
-/**
- * Requests of this priority or higher have a slot kept for them while such ones come (docs/design/rate-limit.md,
- * "Who gets the slot").
- */
+/** While requests of at least this priority come, one slot is kept (docs/design/rate-limit.md, "Who gets the slot"). */
 export const HIGH_PRIORITY: Priority = PRIORITY.HINT;

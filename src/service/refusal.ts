@@ -1,17 +1,14 @@
 import { type AnswerHeaders, pauseAfter, readRateHeaders } from './rate-headers.ts';
 import { type ClassifiedError } from '@research-mirror/runtime/errors';
-import { KeyRefused, MalformedAnswer, RateLimited, RequestRefused, ServiceError } from '../model/errors.ts';
+import { KeyRefused, RateLimited, RequestRefused, ServiceError } from '../model/errors.ts';
 import type { HttpAnswer } from './transport.ts';
 import type { Privacy } from '../model/privacy.ts';
 
-/** Longest text of the service in a message of ours. */
-const MAX_LENGTH = 200;
-
 /**
- * What an answer that is no 2xx means, decided by its status alone. Undefined for a 2xx.
+ * The meaning of an answer by its status alone; undefined for a 2xx.
  * @param what the request, for the message: `GET /v1/lists/7`
- * @param now wall clock, milliseconds: for a Retry-After that is a date
- * @param privacy where fields are not stored, the service's words are not quoted: they may repeat one's value
+ * @param now wall clock in ms, for a Retry-After that is a date
+ * @param privacy if it is on, the service's words are not quoted: they may repeat the value of a private field
  */
 export function refusal(
   what: string,
@@ -26,25 +23,11 @@ export function refusal(
   if (status === 429) return new RateLimited(message, pauseAfter(readRateHeaders(headers, now)) / 1000);
   if (status >= 500 || status === 408 || status === 425) return new ServiceError(message, status);
   if (status === 401 || status === 403) return new KeyRefused(message, status);
-  if (status >= 300 && status < 400) {
-    return new RequestRefused(
-      `${message} (a redirect to ${redirectHost(headers)}; none is followed with a key: does MIRROR_API_URL name the service itself?)`,
-      status,
-    );
-  }
-  return new RequestRefused(message, status);
+  const redirect = ` (a redirect to ${redirectHost(headers)}; none is followed with a key: does MIRROR_API_URL name the service itself?)`;
+  return new RequestRefused(`${message}${status >= 300 && status < 400 ? redirect : ''}`, status);
 }
 
-/**
- * Of what is read, only a 200 says what there is: a 206 is a part, a 203 was changed on the way, a 202 is not ready.
- * @param status of an answer that is no refusal
- * @throws MalformedAnswer, to follow "… was answered 206, but "
- */
-export function refuseOtherSuccess(status: number): void {
-  if (status !== 200) throw new MalformedAnswer('only a 200 proves what the service has');
-}
-
-/** Where a redirect leads, without path and query, which may hold secrets. */
+/** The target of a redirect, without path and query, which may hold secrets. */
 function redirectHost(headers: AnswerHeaders): string {
   const location = headers['location'];
   if (typeof location !== 'string') return 'nowhere';
@@ -53,64 +36,64 @@ function redirectHost(headers: AnswerHeaders): string {
 }
 
 /**
- * What the body of a refusal says: `{error: {code, message}}`, `{detail}`, `{detail: […]}`, `{message}`, text, or
- * the title of an HTML page (docs/design/open-questions.md, "Errors and keys"). '' where it says nothing. Raw: see
- * `quote`.
+ * The message in the body of a refusal: `{error: {code, message}}`, `{detail}`, `{detail: […]}`, `{message}`, text, or
+ * the title of an HTML page (docs/design/open-questions.md, "Errors and keys"). '' if there is none. Raw: see `quote`.
  */
 export function serviceMessage(text: string): string {
   const body = text.trim();
   if (body.startsWith('<')) return /<title[^>]*>([^<]*)/i.exec(body)?.[1] ?? '';
-  let parsed: unknown;
   try {
-    parsed = JSON.parse(body);
+    return messageIn(JSON.parse(body), 0);
   } catch {
     return body;
   }
-  return said(parsed, 0);
 }
 
 /**
- * What a 2xx body says that is an error all the same; undefined: it is none. Empty fields do not count: many services
- * send `"error": null`, `"errors": []` or `"error": 0` with every answer. Raw: see `quote`.
+ * The error in a 2xx body, if any. Empty fields do not count: many services send `"error": null`, `"errors": []` or
+ * `"error": 0` with every answer. Raw: see `quote`.
  */
 export function errorInside(body: Readonly<Record<string, unknown>>): string | undefined {
-  const error = [body['error'], body['errors']].find((value) => !isNothing(value));
-  if (error !== undefined) return said(error, 0) || 'without a message';
-  if (body['object'] !== 'error' && body['success'] !== false) return undefined;
-  return said({ ...body, error: undefined, errors: undefined }, 0) || 'without a message';
+  const error = [body['error'], body['errors']].find((value) => !isEmpty(value));
+  if (error === undefined && body['object'] !== 'error' && body['success'] !== false) return undefined;
+  return messageIn(error ?? { ...body, error: undefined, errors: undefined }, 0) || 'without a message';
 }
 
-/** `null`, `false`, `0`, white space, `[]`, `{}`, or a field that is not there. */
-function isNothing(value: unknown): boolean {
+/** `null`, `false`, `0`, white space, `[]`, `{}`, or a missing field. */
+function isEmpty(value: unknown): boolean {
   if (typeof value === 'string') return value.trim() === '';
   if (typeof value !== 'object' || value === null) return !(value ?? false);
   return Object.keys(value).length === 0;
 }
 
-/** A message of ours without what it quotes of the service, where fields are not stored. */
-export function ownWords(message: string, privacy: Pick<Privacy, 'isOn'> | undefined): string {
-  return privacy?.isOn === true ? message.replace(/(?:: | is "|"[^"]*" is ).*$/s, '') : message;
-}
+/** Fields in which services explain errors, the clearest first. */
+const MESSAGE_FIELDS = [
+  'error',
+  'errors',
+  'message',
+  'msg',
+  'detail',
+  'title',
+  'description',
+  'code',
+] as const;
 
-/** The fields in which services explain errors, the clearest first. */
-const SPEAKING = ['error', 'errors', 'message', 'msg', 'detail', 'title', 'description', 'code'] as const;
-
-function said(value: unknown, depth: number): string {
+function messageIn(value: unknown, depth: number): string {
   if (typeof value === 'string') return value;
   if (typeof value === 'number') return String(value);
   if (typeof value !== 'object' || value === null || depth > 4) return '';
   if (Array.isArray(value)) {
     return value
       .slice(0, 3)
-      .map((each) => said(each, depth + 1))
+      .map((each) => messageIn(each, depth + 1))
       .filter((each) => each !== '')
       .join('; ');
   }
   const fields = value as Readonly<Record<string, unknown>>;
   // FastAPI's {loc: ['query', 'limit'], msg: 'must be …'}.
   const where = Array.isArray(fields['loc']) ? `${fields['loc'].map(String).join('.')}: ` : '';
-  for (const field of SPEAKING) {
-    const text = said(fields[field], depth + 1);
+  for (const field of MESSAGE_FIELDS) {
+    const text = messageIn(fields[field], depth + 1);
     if (text === '') continue;
     const code = field === 'message' && typeof fields['code'] === 'string' ? ` (${fields['code']})` : '';
     return `${where}${text}${code}`;
@@ -119,12 +102,12 @@ function said(value: unknown, depth: number): string {
 }
 
 /**
- * Words of the service, fit for a message of ours: one line of at most 200 characters, without control characters,
- * and without secrets that the service repeats (scrubbed before the cut, so that no part of one stays).
+ * The service's words, fit for a message of ours: one line of at most 200 characters, without control characters and
+ * without secrets (scrubbed before the cut, so that no part of one stays).
  */
 export function quote(words: string, scrub: (text: string) => string): string {
   const clean = scrub(words)
     .replaceAll(/[\p{C}\s]+/gu, ' ')
     .trim();
-  return clean.length <= MAX_LENGTH ? clean : `${clean.slice(0, MAX_LENGTH - 1).toWellFormed()}…`;
+  return clean.length <= 200 ? clean : `${clean.slice(0, 199).toWellFormed()}…`;
 }

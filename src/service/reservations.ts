@@ -1,17 +1,16 @@
 import { BLOCK_MEMORY_MS } from '../postgres/clock-step.ts';
 
-/** A reservation may be used for this long, milliseconds. */
+/** How long a reservation may be used, ms. */
 export const BLOCK_VALID_MS = 10_000;
 
 /** A block of slots that is reserved in the store. */
-export interface Block {
+interface Block {
   readonly id: number;
   readonly size: number;
-  /** Usable until, monotonic. */
+  /** Usable until this monotonic moment. */
   readonly validUntil: number;
-  /** Slots that requests took. */
   used: number;
-  /** Moments at which slots come free again, as far as known: never more than `size`. */
+  /** Known moments at which slots come free again, at most `size`. */
   readonly freed: number[];
 }
 
@@ -26,7 +25,7 @@ export function blockSize(size: number, largest: number): number {
 
 /**
  * The reservations of one endpoint group: the block in use, and those with news for the store
- * (docs/design/rate-limit.md, "Reservations"). A crash loses at most one block's unused slots, for one window: so
+ * (docs/design/rate-limit.md, "Reservations"). A crash loses one block's unused slots for one window at most, so
  * blocks are small against the limit.
  */
 export class Reservations {
@@ -42,7 +41,7 @@ export class Reservations {
     this.#blocks.set(id, this.#current);
   }
 
-  /** Whether `take` gives a slot. An expired block's unused slots are given back. */
+  /** Whether `take` has a slot. Gives back the unused slots of an expired block. */
   hasSlot(now: number): boolean {
     if (this.#current !== undefined && this.#current.validUntil <= now) this.release(now);
     return this.#current !== undefined;
@@ -58,19 +57,17 @@ export class Reservations {
     return block;
   }
 
-  /** The slot of an ended request comes free at `moment`. */
   free(block: Block, moment: number): void {
     block.freed.push(moment);
     this.#unsaved.add(block);
   }
 
-  /** A taken slot was not used: the block in use has it again; a slot of another block is free at once. */
+  /** Gives back a taken slot that was not used: to the block in use, or else it is free at once. */
   giveBack(block: Block, now: number): void {
     if (block === this.#current) block.used -= 1;
     else this.free(block, now);
   }
 
-  /** Gives the unused slots of the block in use back: nothing was sent on them. */
   release(now: number): void {
     const block = this.#current;
     if (block === undefined) return;
@@ -78,14 +75,14 @@ export class Reservations {
     for (let unused = block.size - block.used; unused > 0; unused -= 1) this.free(block, now);
   }
 
-  /** Blocks whose freed slots the store does not have; from now on they count as stored. */
+  /** Takes the blocks whose freed slots the store does not have; from now on they count as stored. */
   takeUnsaved(): readonly Block[] {
     const blocks = [...this.#unsaved];
     this.#unsaved.clear();
     return blocks;
   }
 
-  /** The store did not take what was freed of the block. */
+  /** The block's freed slots were not stored after all. */
   putBack(id: number): void {
     const block = this.#blocks.get(id);
     if (block !== undefined) this.#unsaved.add(block);

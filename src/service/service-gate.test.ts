@@ -38,7 +38,7 @@ function gateOf() {
   return { clock, gate, news, sent, ask, fail };
 }
 
-it('shuts after eight failures in a row on two routes, and says so once', async () => {
+it('the gate shuts after eight failures in a row on two routes, and says so once', async () => {
   const { news, fail, ask } = gateOf();
   await fail(7);
   await ask();
@@ -48,7 +48,7 @@ it('shuts after eight failures in a row on two routes, and says so once', async 
   expect(news).toEqual([{ state: 'closed', reason: REASON }]);
 });
 
-it('shuts after eight failures of the ping alone, before which nothing else is sent', async () => {
+it('the gate shuts after eight failures of the ping alone, before which nothing else is sent', async () => {
   const { news, ask } = gateOf();
   for (let nth = 0; nth < 7; nth += 1) await ask(MAINTENANCE, '/v1/ping').catch(() => {});
   expect(news).toEqual([]);
@@ -56,7 +56,7 @@ it('shuts after eight failures of the ping alone, before which nothing else is s
   expect(news).toEqual([{ state: 'closed', reason: 'requests are answered 503: maintenance' }]);
 });
 
-it('stays open for one endpoint, and for answers that are no trouble of the service', async () => {
+it('the gate stays open for one endpoint, and for answers that are no trouble of the service', async () => {
   const { news, ask, fail } = gateOf();
   for (let nth = 0; nth < 50; nth += 1) await ask(NO_ANSWER).catch(() => {});
   await ask();
@@ -65,7 +65,7 @@ it('stays open for one endpoint, and for answers that are no trouble of the serv
   expect(news).toEqual([]);
 });
 
-it('lets one request at a time try, later and later; the others fail with it', async () => {
+it('the gate lets one request at a time try, later and later; the others fail with it', async () => {
   const { clock, sent, fail, ask } = gateOf();
   await fail(8);
   const outcomes = new Set<string>();
@@ -85,7 +85,7 @@ it('lets one request at a time try, later and later; the others fail with it', a
   expect(outcomes).toEqual(new Set([`the service is down: ${REASON}`, NO_ANSWER.message]));
 });
 
-it('opens with the first answer, to all who wait', async () => {
+it('the gate opens with the first answer, to all who wait', async () => {
   const { clock, news, sent, fail, ask } = gateOf();
   await fail(8);
   const waiting = [ask(), ask(), ask()];
@@ -95,7 +95,7 @@ it('opens with the first answer, to all who wait', async () => {
   expect(news.at(-1)).toEqual({ state: 'open', afterMs: 1_000 });
 });
 
-it('opens for the answer to a request that was on the wire when it shut', async () => {
+it('the gate opens for the answer to a request that was on the wire when it shut', async () => {
   const { gate, news, fail } = gateOf();
   const passage = await gate.enter(ROUTES[0], true, never);
   await fail(8);
@@ -105,7 +105,7 @@ it('opens for the answer to a request that was on the wire when it shut', async 
   expect(news.at(-1)).toEqual({ state: 'open', afterMs: 0 });
 });
 
-it('never risks a request that must not be the probe', async () => {
+it('the gate never risks a request that must not be the probe', async () => {
   const { clock, sent, fail, ask } = gateOf();
   await fail(8);
   const write = ask(undefined, ROUTES[0], false);
@@ -116,7 +116,7 @@ it('never risks a request that must not be the probe', async () => {
   expect(sent).toHaveLength(10);
 });
 
-it('has another one try where the probe is given up before it was sent', async () => {
+it('the gate has another one try where the probe is given up before it was sent', async () => {
   const { clock, gate, sent, fail, ask } = gateOf();
   await fail(8);
   const first = gate.enter(ROUTES[0], true, never);
@@ -128,7 +128,7 @@ it('has another one try where the probe is given up before it was sent', async (
   expect(sent).toHaveLength(9);
 });
 
-it('lets a waiting request end at once when it is given up, and keeps no timer', async () => {
+it('the gate lets a waiting request end at once when it is given up, and keeps no timer', async () => {
   const { clock, gate, fail } = gateOf();
   await fail(8, MAINTENANCE);
   const controller = new AbortController();
@@ -140,7 +140,7 @@ it('lets a waiting request end at once when it is given up, and keeps no timer',
   await clock.runUntilIdle(0);
 });
 
-it('names what the last probe met', async () => {
+it('the gate names what the last probe met', async () => {
   const { clock, fail, ask } = gateOf();
   await fail(8);
   const probe = ask(MAINTENANCE).catch(() => {});

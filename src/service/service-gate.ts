@@ -4,30 +4,20 @@ import { untilAborted } from '@research-mirror/runtime/service';
 import { RateLimited, ServiceDown } from '../model/errors.ts';
 
 /**
- * So many requests without a good answer in a row, over two routes at least: it is the service, not one endpoint. Over
- * the ping alone, too: it goes before all others, so that nothing else is sent while it fails.
+ * Requests in a row without a good answer until the service counts as down, and the fewest routes among them: one may
+ * be an endpoint's own trouble. The ping's route alone suffices: nothing else is sent while it fails.
  */
 const FAILURES = 8;
 const ROUTES = 2;
 export const PING_ROUTE = '/v1/ping';
-/** The first probe waits so long, each further one twice as long as the one before. Milliseconds. */
+/** Waits before the first probe and the last ones, ms; the wait doubles with each. */
 const FIRST_WAIT_MS = 1_000;
 const LONGEST_WAIT_MS = 20_000;
 
-/** The service gives no good answer from now on, or does again. */
+/** The gate has closed, or is open again. */
 export type GateNews =
   | { readonly state: 'closed'; readonly reason: string }
   | { readonly state: 'open'; readonly afterMs: number };
-
-/** A request that may go out. */
-export interface Passage {
-  /** To be asked when its slot is there: false where the gate has closed meanwhile. */
-  readonly mayGo: () => boolean;
-  /** To be called with its outcome; undefined: a good answer. */
-  readonly ended: (error: ClassifiedError | undefined) => void;
-  /** To be called at last, whether it went out or not. */
-  readonly left: () => void;
-}
 
 interface Closed {
   readonly since: number;
@@ -36,14 +26,13 @@ interface Closed {
   /** When the next probe may go out, by the monotonic clock. */
   dueAt: number;
   probing: boolean;
-  /** Aborted where those who wait are to look again; with ServiceDown as its reason they fail. */
+  /** Its abort makes waiting requests look again, or fail if the reason is ServiceDown. */
   turn: AbortController;
 }
 
 /**
- * While the service is down, one request at a time finds out whether it is back: the probe. All others wait for what
- * comes of it, and fail with it. Without that each poll of each account would spend its attempts, and its slots of
- * the rate limit. One gate for all keys of a service.
+ * While the service is down, one request at a time is the probe; all others wait for its outcome, and fail with it.
+ * Without that each poll of each account would spend its attempts and slots. One gate for all keys of a service.
  */
 export class ServiceGate {
   readonly #clock: Clock;
@@ -60,11 +49,10 @@ export class ServiceGate {
   }
 
   /**
-   * Waits until the request may go out, as the probe or after it.
-   * @param mayProbe false: it must not be risked
-   * @throws ServiceDown where the probe failed; the signal's reason
+   * Waits until the request may go out, as the probe or after it. @param mayProbe false: it must not be risked
+   * @throws ServiceDown if the probe failed; the signal's reason
    */
-  async enter(route: string, mayProbe: boolean, signal: AbortSignal): Promise<Passage> {
+  async enter(route: string, mayProbe: boolean, signal: AbortSignal) {
     for (;;) {
       signal.throwIfAborted();
       const closed = this.#closed;
@@ -81,24 +69,25 @@ export class ServiceGate {
     }
   }
 
-  /** Why nobody gets a good answer now; undefined: the gate is open. */
+  /** Why the gate is closed; undefined: it is open. */
   down(): ServiceDown | undefined {
     return this.#closed && new ServiceDown(this.#closed.reason);
   }
 
-  /** @param probeOf of a probe: what it tries to end */
-  #passage(route: string, probeOf?: Closed): Passage {
+  /** @param probeOf the closure that a probe tries to end */
+  #passage(route: string, probeOf?: Closed) {
     return {
-      mayGo: () => this.#closed === probeOf || this.#closed === undefined,
-      ended: (error) => {
+      /** Call it when the slot is there: false if the gate has closed meanwhile. */
+      mayGo: (): boolean => this.#closed === probeOf || this.#closed === undefined,
+      /** Call it with the outcome; undefined: a good answer. */
+      ended: (error: ClassifiedError | undefined): void => {
         if (error === undefined || isAnswer(error)) this.#answered();
         else if (this.#closed === undefined) this.#unanswered(route, error);
         else if (this.#closed === probeOf) this.#probeFailed(probeOf, error);
       },
-      left: () => {
-        if (probeOf === undefined || !probeOf.probing) return;
-        // It was not sent, or given up: another one tries.
-        nextTurn(probeOf);
+      /** Call it last, whether the request went out or not: after a probe without an outcome another request tries. */
+      left: (): void => {
+        if (probeOf?.probing === true) nextTurn(probeOf);
       },
     };
   }
@@ -108,17 +97,11 @@ export class ServiceGate {
     this.#routes.add(route);
     const isOneEndpoint = this.#routes.size < ROUTES && route !== PING_ROUTE;
     if (this.#failures < FAILURES || isOneEndpoint) return;
-    const now = this.#clock.monotonic();
+    const since = this.#clock.monotonic();
     const reason = reasonOf(error);
-    const dueAt = now + FIRST_WAIT_MS * (0.5 + this.#random() / 2);
-    this.#closed = {
-      since: now,
-      reason,
-      waitMs: FIRST_WAIT_MS,
-      dueAt,
-      probing: false,
-      turn: new AbortController(),
-    };
+    const dueAt = since + FIRST_WAIT_MS * (0.5 + this.#random() / 2);
+    const turn = new AbortController();
+    this.#closed = { since, reason, waitMs: FIRST_WAIT_MS, dueAt, probing: false, turn };
     this.#tell({ state: 'closed', reason });
   }
 
@@ -140,7 +123,7 @@ export class ServiceGate {
   }
 }
 
-/** Whether the service is there: it refuses a request as its own. */
+/** Whether the error is the service's own answer to the request: then the service is there. */
 export function isAnswer(error: ClassifiedError): boolean {
   return error.remedy !== 'retry' || error instanceof RateLimited;
 }
@@ -152,7 +135,7 @@ function nextTurn(closed: Closed, down?: ServiceDown): void {
   turn.abort(down);
 }
 
-/** What is wrong, without the request that met it: the same for all. */
+/** The error without its request: the same for all requests. */
 function reasonOf({ message }: ClassifiedError): string {
   return message.replace(/^[A-Z]+ \/\S*?:? (?=\S)/, '').replace(/^was answered/, 'requests are answered');
 }

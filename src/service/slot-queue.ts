@@ -1,16 +1,14 @@
 import PQueue from 'p-queue';
 import type { Clock } from '@research-mirror/runtime/clock';
-import { HIGH_PRIORITY, type Priority } from './rate-groups.ts';
+import { HIGH_PRIORITY, PRIORITY, type Priority } from './rate-groups.ts';
 
-/**
- * Tasks of one endpoint group that wait for a slot, and the one timer that wakes them. The queue stays paused: `startOne`
- * starts the task of the highest priority that came first.
- */
+const HIGH_PRIORITIES = Object.values(PRIORITY).filter((each) => each >= HIGH_PRIORITY);
+
+/** Tasks of one endpoint group that wait for a slot, and the one timer that wakes them. The queue stays paused. */
 export class SlotQueue {
   // Neither concurrency nor interval is set: the budget decides when a task starts.
   readonly #queue = new PQueue({ autoStart: false });
   readonly #clock: Clock;
-  #waitingHigh = 0;
   #failure: { readonly error: unknown } | undefined;
   #wake: { readonly at: number; readonly controller: AbortController } | undefined;
 
@@ -24,54 +22,41 @@ export class SlotQueue {
 
   /** Whether a task of high priority waits: it is then the next one. */
   get highWaits(): boolean {
-    return this.#waitingHigh > 0;
+    return HIGH_PRIORITIES.some((priority) => this.#queue.sizeBy({ priority }) > 0);
   }
 
-  /**
-   * Resolves or rejects as `task` does, which `startOne` starts; while it waits, an abort rejects with the signal's
-   * reason at once. Once begun, it is awaited whatever the signal does.
-   */
+  /** Adds a task and settles as it does. An abort rejects at once while the task waits; a started one is awaited. */
   async add<T>(task: () => Promise<T>, priority: Priority, signal: AbortSignal): Promise<T> {
-    const high = priority >= HIGH_PRIORITY ? 1 : 0;
-    let waiting = true;
-    const leave = (): void => {
-      if (waiting) this.#waitingHigh -= high;
-      waiting = false;
-    };
     let started: Promise<T> | undefined;
     const run = (): Promise<T> => {
       this.#queue.pause();
-      leave();
       if (this.#failure !== undefined) throw this.#failure.error;
       started = task();
       return started;
     };
-    this.#waitingHigh += high;
     try {
       return await this.#queue.add(run, { priority, signal });
     } catch (error) {
       // An abort makes the queue drop a task even while it runs: the caller must not go on before it ends.
       if (started !== undefined) return await started;
       throw error;
-    } finally {
-      leave();
     }
   }
 
-  /** Starts the next task, if there is one. The queue pauses itself when the task begins. */
+  /** Starts the first task of the highest priority, if any. */
   startOne(): void {
     this.#queue.start();
     this.#queue.pause();
   }
 
-  /** Every task that waits now rejects with `error`. */
+  /** Rejects every waiting task with `error`. */
   fail(error: unknown): void {
     this.#failure = { error };
     while (this.waiting > 0) this.startOne();
     this.#failure = undefined;
   }
 
-  /** Calls `wake` at the monotonic moment `at`, or earlier; Infinity: not at all. */
+  /** Calls `wake` at the monotonic moment `at`, or earlier; Infinity: never. */
   wakeAt(at: number, wake: () => void): void {
     if (at === Infinity || (this.#wake !== undefined && this.#wake.at <= at)) return;
     this.stopWaking();
@@ -81,8 +66,7 @@ export class SlotQueue {
       if (this.#wake === mine) this.#wake = undefined;
       wake();
     };
-    // Whole milliseconds, rounded up, and at least one: timers cut fractions off, and sums of fractions are inexact.
-    // Both would wake too early, again and again.
+    // Timers cut fractions off, and sums of fractions are inexact: both would wake too early, again and again.
     const ms = Math.max(1, Math.ceil(at - this.#clock.monotonic()));
     this.#clock.sleep(ms, mine.controller.signal).then(fire, () => {
       // An earlier wake-up took its place, or the budget was closed.

@@ -23,14 +23,14 @@ async function beside(high: boolean) {
 }
 
 describe('a full walk that takes all slots', () => {
-  it('takes them as fast as it can where nobody of high priority comes', async () => {
+  it('takes them as fast as it can while no request of high priority comes', async () => {
     const { clock, sentIn } = await beside(false);
     await clock.advance(5 * MINUTE);
     expect(sentIn(0, 10_000)).toBe(48);
     expect(sentIn(0)).toBeGreaterThanOrEqual(5 * 47);
   });
 
-  it('leaves one within two seconds to whoever comes, once they have come free for the first time', async () => {
+  it('leaves one within two seconds to a request of high priority, once they have come free for the first time', async () => {
     const { clock, sentIn, send } = await beside(true);
     await clock.advance(2 * MINUTE);
     const waits: number[] = [];

@@ -1,9 +1,9 @@
 import type { IncomingMessage } from 'node:http';
-import type { Socket } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { listen } from '@research-mirror/runtime/testing/loopback-server';
 import { systemClock } from '@research-mirror/runtime/clock';
-import { get, KEY, transports } from '../../test/support/network/transports.ts';
+import { answerWith, get, KEY, transports } from '../../test/support/network/transports.ts';
 import { TransportError } from '../model/errors.ts';
 
 const { serve, transport } = transports();
@@ -30,7 +30,7 @@ describe('a request', () => {
     });
   });
 
-  it('is sent once, follows nothing, whatever the answer, and uses its connection again', async () => {
+  it('is sent once, follows no redirect, and uses its connection again', async () => {
     let count = 0;
     const sockets = new Set<Socket>();
     const { url } = await serve((request, response) => {
@@ -50,8 +50,8 @@ describe('a request', () => {
   });
 });
 
-describe('time', () => {
-  it('is bounded for headers, for silence within a body, and for all of it', async () => {
+describe('a request', () => {
+  it('ends when its headers, a pause in its body, or all of it take too long', async () => {
     const { url } = await serve((request, response) => {
       if (request.url === '/v1/silent') response.write('{');
       if (request.url === '/v1/drip') {
@@ -79,7 +79,7 @@ describe('time', () => {
     await expect(get(total)).rejects.toThrow('no complete answer within 0.2 s');
   });
 
-  it('ends at once for whoever aborts, and the request goes with its connection', async () => {
+  it('ends at once with its connection when it is aborted', async () => {
     for (const path of ['/v1/headers', '/v1/body']) {
       const begun = Promise.withResolvers<Socket>();
       const { url } = await serve((request, response) => {
@@ -101,7 +101,7 @@ describe('time', () => {
 });
 
 describe('a service that is not there', () => {
-  it('is reported in words', async () => {
+  it('is named in words', async () => {
     const gone = await listen(() => {});
     await gone.close();
     await expect(get(transport(gone.url))).rejects.toEqual(
@@ -114,4 +114,48 @@ describe('a service that is not there', () => {
       /service\.invalid has no address/,
     );
   });
+});
+
+it('a request goes through the configured proxy unless its host is excepted', async () => {
+  const target = await serve(answerWith('{"from":"service"}'));
+  const asked: string[] = [];
+  const proxy = await serve((request, response) => {
+    asked.push(`${request.method} ${request.url}`);
+    response.end('{"from":"proxy"}');
+  });
+  proxy.server.on('connect', (request: IncomingMessage, socket: Socket) => {
+    asked.push(`CONNECT ${request.url} ${request.headers['proxy-authorization']}`);
+    const { hostname, port } = new URL(`http://${request.url}`);
+    const onward = connect(Number(port), hostname, () => {
+      socket.write('HTTP/1.1 200 OK\r\n\r\n');
+      onward.pipe(socket).pipe(onward);
+    });
+    onward.on('error', () => socket.destroy());
+    socket.on('error', () => onward.destroy());
+  });
+  const url = `http://user:pass@127.0.0.1:${proxy.port}`;
+  const asking = (baseUrl: string, http?: string, https?: string, except?: string) =>
+    get(transport(baseUrl, { proxy: { http, https, except } }));
+  expect(await asking(target.url, url)).toMatchObject({ text: '{"from":"proxy"}' });
+  expect(await asking(target.url, url, url, '127.0.0.1')).toMatchObject({ text: '{"from":"service"}' });
+  expect(asked).toEqual([`GET ${target.url}/v1/ping`]);
+  // TLS through the tunnel fails, since the target speaks plain HTTP; the tunnel itself was asked for.
+  const tunnelled = asking(`https://127.0.0.1:${target.port}`, undefined, url);
+  const error = await tunnelled.catch((reason: unknown) => reason);
+  expect(error).toBeInstanceOf(TransportError);
+  expect(String(error)).not.toContain('pass');
+  const basic = Buffer.from('user:pass').toString('base64');
+  expect(asked[1]).toBe(`CONNECT 127.0.0.1:${target.port} Basic ${basic}`);
+});
+
+it('the transport takes no proxy from the environment', async () => {
+  const { url } = await serve(answerWith('{}'));
+  process.env['HTTP_PROXY'] = 'http://127.0.0.1:9';
+  try {
+    const proxy = { http: undefined, https: 'http://127.0.0.1:9', except: undefined };
+    for (const made of [transport(url, { proxy }), transport(url)])
+      expect(await get(made)).toMatchObject({ status: 200 });
+  } finally {
+    delete process.env['HTTP_PROXY'];
+  }
 });

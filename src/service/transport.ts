@@ -4,131 +4,81 @@ import { orAborted } from '@research-mirror/runtime/service';
 import type { LookupFunction } from 'node:net';
 import { Agent, type Dispatcher, EnvHttpProxyAgent } from 'undici';
 import { TransportError } from '../model/errors.ts';
-import { readAnswerBody, type ReadBody } from './answer-body.ts';
+import { type AnswerBody, readAnswerBody } from './answer-body.ts';
 import { type AnswerMeta, NotSent } from './budget.ts';
 
 /** An answer whose headers came. Its body may have failed: see `bodyError`. */
-export interface HttpAnswer extends AnswerMeta, ReadBody {}
+export interface HttpAnswer extends AnswerMeta, AnswerBody {}
 
-/** Bounds of one request and its connection. Durations are milliseconds. */
+/** Bounds of one request and its connection. Durations are ms. */
 export const TRANSPORT_LIMITS = {
   connectMs: 10_000,
   /** From the request's end to the answer's headers. */
   headersMs: 60_000,
   /** Longest silence within a body. */
   silenceMs: 30_000,
-  /** The whole request: a body that comes too slowly is given up, too. */
+  /** The whole request, since each pause in a slow body may be short. */
   totalMs: 120_000,
-  /**
-   * Largest body of a 2xx, after decompression. While a page is written, every walk has it in memory some ten times
-   * (bytes, text, values, rows, parameters), and no statement may take 6 s for it.
-   */
+  /** Largest body of a 2xx, decompressed. A walk has it in memory ten times, and no statement may take 6 s for it. */
   maxBodyBytes: 8 * 1024 * 1024,
-  /** The same for a single item, which can't be asked for in parts. */
+  /** The same for a single item, which can't be requested in parts. */
   maxItemBytes: 32 * 1024 * 1024,
 };
 export type TransportLimits = typeof TRANSPORT_LIMITS;
 
-export interface TransportOptions {
-  /** `{base_url}` without trailing slash and without `/v1`; it may have a path. */
-  readonly baseUrl: string;
-  readonly clock: Clock;
-  readonly userAgent: string;
-  readonly limits?: Partial<TransportLimits>;
-  readonly proxy?: ProxySettings;
-}
-
-/** One request, as it goes on the wire. */
+/** One request on the wire. */
 export interface HttpRequest {
   readonly method: 'GET' | 'POST' | 'DELETE';
   /** With query, from `/v1`. */
   readonly path: string;
   readonly key: string;
-  /** JSON text; undefined: no body. */
+  /** JSON text. */
   readonly body?: string;
-  /** Besides those of every request; names in lower case. */
+  /** Added to those of every request; names in lower case. */
   readonly headers?: Readonly<Record<string, string>>;
   readonly signal: AbortSignal;
   /**
-   * It may have an effect, and is sent once: on a connection of its own, since a kept one may be closing while the
-   * request is written. An abort after its headers came ends the body alone: the status shows the effect.
+   * True for a request with an effect. It gets its own connection, since a kept one may be closing meanwhile. An abort
+   * after its headers came ends the body alone: the status shows the effect.
    */
   readonly once: boolean;
   /** Largest body of a 2xx, after decompression. */
   readonly maxBytes: number;
-  /** Called at most once, at the moment when the request would be written. False: nothing is written. */
+  /** Called at most once, on the open connection, right before the request is written. False: nothing is written. */
   readonly mayWrite?: () => boolean;
 }
 
-/** Connections to the service, for all keys. It sends each request once: no retries, no redirects. */
-export interface Transport {
-  /**
-   * @param path with query, from `/v1`
-   * @param asked decides how large the body may be
-   * @throws as `send`
-   */
-  get(path: string, key: string, signal: AbortSignal, asked: 'page' | 'item'): Promise<HttpAnswer>;
-  /**
-   * @throws TransportError where no headers came (see its `sent`); the signal's reason, in a NotSent where nothing was
-   *   written of one that may be sent again
-   */
-  send(request: HttpRequest): Promise<HttpAnswer>;
-  /** Ends all connections at once. */
-  close(): Promise<void>;
-}
+export type Transport = ReturnType<typeof createTransport>;
 
-/** Intermediate caches must ask the service: what is read counts as what it has now. */
+/** Intermediate caches must ask the service: an answer counts as the service's present state. */
 const FRESH = { 'cache-control': 'no-cache' };
-
-/** Largest body of an answer that is no 2xx: only its message is needed. */
+/** Largest body of an answer that is no 2xx: it only has a message. */
 const MAX_ERROR_BODY_BYTES = 64 * 1024;
 
-export function createTransport(options: TransportOptions): Transport {
+/** Connections to the service, for all keys. It sends each request once: no retries, no redirects. */
+export function createTransport(options: {
+  /** MIRROR_API_URL without trailing slash and without `/v1`; it may have a path. */
+  readonly baseUrl: string;
+  readonly clock: Clock;
+  readonly userAgent: string;
+  readonly limits?: Partial<TransportLimits>;
+  readonly proxy?: ProxySettings;
+}) {
   const limits = { ...TRANSPORT_LIMITS, ...options.limits };
   const base = new URL(options.baseUrl);
   const prefix = base.pathname.replace(/\/+$/, '');
   const kept = createDispatcher(limits, options.proxy);
 
-  const exchange = async (
-    dispatcher: Dispatcher,
-    { method, path, key, body, headers, once, maxBytes }: HttpRequest,
-    signal: AbortSignal,
-  ): Promise<HttpAnswer> => {
-    // An abort: undici itself notices it only when it is connected.
-    const response = await orAborted(
-      dispatcher.request({
-        origin: base.origin,
-        path: prefix + path,
-        method,
-        headers: {
-          ...headers,
-          ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-          authorization: `Bearer ${key}`,
-          accept: 'application/json',
-          'accept-encoding': 'gzip',
-          'user-agent': options.userAgent,
-        },
-        ...(body === undefined ? {} : { body }),
-        // Says "Connection: close".
-        ...(once ? { reset: true } : {}),
-        signal,
-      }),
-      signal,
-    );
-    const receivedAt = options.clock.monotonic();
-    const { statusCode: status, headers: received } = response;
-    const most = status >= 200 && status < 300 ? maxBytes : MAX_ERROR_BODY_BYTES;
-    const whenAborted = once ? 'keep-status' : 'throw';
-    const read = await readAnswerBody(response.body, received, most, signal, whenAborted);
-    return { status, headers: received, receivedAt, ...read };
-  };
-
-  const send = async (request: HttpRequest): Promise<HttpAnswer> => {
-    const { signal, once, mayWrite } = request;
-    // Who sends it once knows what was written.
+  /**
+   * @throws TransportError if no headers came (see its `sent`); the signal's reason, in a NotSent if nothing was
+   *   written and `once` is false
+   */
+  const send = async ({ signal: abort, once, ...request }: HttpRequest): Promise<HttpAnswer> => {
+    const { method, path, body, key } = request;
+    // The sender of a `once` request knows what was written.
     const aborted = (written: boolean): unknown =>
-      once || written ? signal.reason : new NotSent(signal.reason);
-    if (signal.aborted) throw aborted(false);
+      once || written ? abort.reason : new NotSent(abort.reason);
+    if (abort.aborted) throw aborted(false);
     const deadline = new AbortController();
     const over = new AbortController();
     options.clock.sleep(limits.totalMs, over.signal).then(
@@ -136,39 +86,59 @@ export function createTransport(options: TransportOptions): Transport {
       () => {},
     );
     const own = once ? createDispatcher(limits, options.proxy) : undefined;
-    const watch = watchWriting(own ?? kept, mayWrite);
+    const watch = watchWriting(own ?? kept, request.mayWrite);
+    const signal = AbortSignal.any([abort, deadline.signal]);
     try {
-      return await exchange(watch.dispatcher, request, AbortSignal.any([signal, deadline.signal]));
+      const sending = watch.dispatcher.request({
+        origin: base.origin,
+        path: prefix + path,
+        method,
+        headers: {
+          ...request.headers,
+          ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+          authorization: `Bearer ${key}`,
+          accept: 'application/json',
+          'accept-encoding': 'gzip',
+          'user-agent': options.userAgent,
+        },
+        ...(body === undefined ? {} : { body }),
+        // Sends "Connection: close".
+        ...(once ? { reset: true } : {}),
+        signal,
+      });
+      // Undici itself notices an abort only when it is connected.
+      const response = await orAborted(sending, signal);
+      const receivedAt = options.clock.monotonic();
+      const { statusCode: status, headers } = response;
+      const maxBytes = status >= 200 && status < 300 ? request.maxBytes : MAX_ERROR_BODY_BYTES;
+      const whenAborted = once ? 'keep-status' : 'throw';
+      const read = await readAnswerBody(response.body, headers, maxBytes, signal, whenAborted);
+      return { status, headers, receivedAt, ...read };
     } catch (error) {
-      throw signal.aborted ? aborted(watch.written()) : networkProblem(error, base.host, watch.written());
+      throw abort.aborted ? aborted(watch.written()) : networkProblem(error, base.host, watch.written());
     } finally {
       over.abort();
-      // Not awaited: the answer must not wait for the end of its connection.
+      // The answer must not wait for the end of its connection.
       own?.destroy().catch(() => {});
     }
   };
 
   return {
-    get: (path, key, signal, asked) => {
-      const maxBytes = asked === 'item' ? limits.maxItemBytes : limits.maxBodyBytes;
+    /** @param path with query, from `/v1` @param size decides the largest body @throws as `send` */
+    get: (path: string, key: string, signal: AbortSignal, size: 'page' | 'item'): Promise<HttpAnswer> => {
+      const maxBytes = size === 'item' ? limits.maxItemBytes : limits.maxBodyBytes;
       return send({ method: 'GET', path, key, headers: FRESH, signal, once: false, maxBytes });
     },
     send,
-    close: () => kept.destroy(),
+    /** Ends all connections at once. */
+    close: (): Promise<void> => kept.destroy(),
   };
 }
 
-/** Values of `HTTP_PROXY`, `HTTPS_PROXY` and `NO_PROXY`, as configuration read them. */
-export interface ProxySettings {
-  readonly http: string | undefined;
-  readonly https: string | undefined;
-  readonly except: string | undefined;
-}
+/** Values of `HTTP_PROXY`, `HTTPS_PROXY` and `NO_PROXY`. */
+export type ProxySettings = Readonly<Record<'http' | 'https' | 'except', string | undefined>>;
 
-/**
- * Connections of undici's, direct or by way of a proxy.
- * @param lookup finds the addresses of those that are direct
- */
+/** Connections of undici, direct or through a proxy. @param lookup resolves the host names of direct ones */
 export function createDispatcher(
   limits: Pick<TransportLimits, 'connectMs' | 'headersMs' | 'silenceMs'>,
   proxy: ProxySettings | undefined,
@@ -179,7 +149,7 @@ export function createDispatcher(
     bodyTimeout: limits.silenceMs,
     connectTimeout: limits.connectMs,
     connect: { timeout: limits.connectMs, ...(lookup && { lookup }) },
-    // With HTTP/1.1 an abandoned request takes its connection with it: nothing of its answer arrives later.
+    // With HTTP/1.1 an abandoned request ends its connection: nothing of its answer arrives later.
     allowH2: false,
   };
   if (proxy?.http === undefined && proxy?.https === undefined) return new Agent(connections);
@@ -195,11 +165,10 @@ export function createDispatcher(
 }
 
 /**
- * Watches one request on its way through undici, which starts it (`onRequestStart`, in `writeH1` of its client-h1.js)
- * when its connection is ready: after the TLS handshake, after the proxy accepted CONNECT. It writes the request in
- * the same turn, unless the start throws or aborts. So a request that was never started was never written; one that
- * was started may have been. undici queues a request again when its connection is lost before the start; a second
- * start throws here.
+ * Watches one request on its way through undici. Undici starts it (`onRequestStart`, in `writeH1` of its client-h1.js)
+ * when the connection is ready: after the TLS handshake, after the proxy accepted CONNECT. It writes the request in the
+ * same turn, unless the start throws or aborts. So a request that was never started was never written; a started one
+ * may have been. Undici queues a request again if its connection is lost before the start; a second start throws here.
  */
 export function watchWriting(dispatcher: Dispatcher, mayWrite: () => boolean = () => true) {
   let written = false;
@@ -220,7 +189,9 @@ export function watchWriting(dispatcher: Dispatcher, mayWrite: () => boolean = (
   };
 }
 
-/** What a code of Node, OpenSSL or undici means to the operator. */
+const UNKNOWN_AUTHORITY = 'has a certificate of an unknown authority: name its file in NODE_EXTRA_CA_CERTS';
+
+/** Codes of Node, OpenSSL and undici in the operator's words. */
 const MEANINGS: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'refused the connection',
   ECONNRESET: 'closed the connection before it answered',
@@ -237,50 +208,36 @@ const MEANINGS: Readonly<Record<string, string>> = {
   CERT_NOT_YET_VALID: "has a certificate that is not valid yet (is this machine's clock right?)",
   ERR_TLS_CERT_ALTNAME_INVALID: 'has a certificate for another name',
   DEPTH_ZERO_SELF_SIGNED_CERT: 'has a self-signed certificate: name its file in NODE_EXTRA_CA_CERTS',
-  SELF_SIGNED_CERT_IN_CHAIN:
-    'has a certificate of an unknown authority: name its file in NODE_EXTRA_CA_CERTS',
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE:
-    'has a certificate of an unknown authority: name its file in NODE_EXTRA_CA_CERTS',
-  UNABLE_TO_GET_ISSUER_CERT_LOCALLY:
-    'has a certificate of an unknown authority: name its file in NODE_EXTRA_CA_CERTS',
+  SELF_SIGNED_CERT_IN_CHAIN: UNKNOWN_AUTHORITY,
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: UNKNOWN_AUTHORITY,
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: UNKNOWN_AUTHORITY,
 };
 
-/** Characters of a certificate's names that are told. */
-const MOST_NAMES = 200;
-
-interface CodedError {
-  readonly code?: string;
-  /** Of a certificate for another name: `DNS:api.example.com, IP Address:127.0.0.1`. */
-  readonly cert?: { readonly subjectaltname?: string };
-}
-
-/**
- * A failure without an answer, in words.
- * @param host name and port of the service
- * @param sent whether some of the request may have reached it
- */
+/** Words for a failure without an answer. @param host name and port @param sent whether a part may have arrived */
 export function networkProblem(error: unknown, host: string, sent: boolean): TransportError {
   if (error instanceof TransportError) return new TransportError(error.message, { sent });
   const { code, cert } = codedError(error);
   const meaning = code === undefined ? undefined : MEANINGS[code];
-  const names = cert?.subjectaltname?.slice(0, MOST_NAMES);
-  return meaning === undefined
-    ? new TransportError(`${host} gave no answer: ${messageOf(error)}`, { sent, code })
-    : new TransportError(`${host} ${meaning}${names === undefined ? '' : `: it is for ${names}`} (${code})`, {
-        sent,
-        code,
-      });
+  const names = cert?.subjectaltname?.slice(0, 200);
+  const what =
+    meaning === undefined
+      ? `gave no answer: ${messageOf(error)}`
+      : `${meaning}${names === undefined ? '' : `: it is for ${names}`} (${code})`;
+  return new TransportError(`${host} ${what}`, { sent, code });
 }
 
-/** Whether the failure is the certificate's, or TLS itself. */
+/** Whether the failure is one of TLS or its certificate. */
 export function isTlsProblem(code: string | undefined): boolean {
   return code !== undefined && /CERT|^UNABLE_TO_|^ERR_TLS_|^ERR_SSL_|^EPROTO$/.test(code);
 }
 
-/** The error that has a code: itself, its cause, or the first attempt's where several addresses were tried. */
-function codedError(error: unknown): CodedError {
+/**
+ * The error that has a code: itself, its cause, or the first one if several addresses were tried. If a certificate is
+ * for another name, `subjectaltname` has its names (`DNS:api.example.com, IP Address:127.0.0.1`).
+ */
+function codedError(error: unknown): { code?: string; cert?: { subjectaltname?: string } } {
   if (!(error instanceof Error)) return {};
-  const coded = error as CodedError;
+  const coded = error as ReturnType<typeof codedError>;
   if (typeof coded.code === 'string') return coded;
   return codedError(error instanceof AggregateError ? error.errors[0] : error.cause);
 }

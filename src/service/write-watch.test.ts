@@ -63,7 +63,7 @@ describe('a request is known not to have been sent', () => {
     expect(await sentness('https://service.invalid', {}, { proxy })).toBe(false);
   });
 
-  it('when whoever asks says no in the last moment, with the connection there', async () => {
+  it('when mayWrite says no on the open connection', async () => {
     const { port, received } = await service();
     let asked = 0;
     const mayWrite = (): boolean => (asked += 1) === 0;

@@ -11,7 +11,7 @@ const SOURCES: Parameters<typeof answersOf>[0] = {
 };
 
 describe('answers', () => {
-  it('are shared by all who ask within a second', async () => {
+  it('are shared by all requests within a second', async () => {
     const clock = new VirtualClock();
     let asked = 0;
     const status = async () => sampleReport({ version: String((asked += 1)) });
@@ -22,7 +22,7 @@ describe('answers', () => {
     expect(await clock.runUntil(answers.report())).toMatchObject({ report: { version: '2' } });
   });
 
-  it('of an account that can’t be read are none', async () => {
+  it('have no latest rows if an account can’t be read', async () => {
     const answers = answersOf({
       ...SOURCES,
       latestRows: () => Promise.reject(new Error('away')),
@@ -30,7 +30,7 @@ describe('answers', () => {
     expect(await answers.latestRows('1')).toBeUndefined();
   });
 
-  it('come in time from a database that hangs, which is asked once', async () => {
+  it('come in time if the database hangs, which is asked once', async () => {
     const clock = new VirtualClock();
     let asked = 0;
     const hang = () => {

@@ -7,43 +7,33 @@ import { collection, type CollectionName, parentsOf } from '../model/collections
 import { knownKeys } from '../postgres/accounts.ts';
 import { type Db, onlyRow } from '../postgres/db.ts';
 import type { BudgetSnapshot } from '../service/key-budget.ts';
-import { storedSnapshot } from '../service/learnt.ts';
+import { storedSnapshot } from '../service/slot-store.ts';
 import { READS } from '../service/rate-groups.ts';
 import { createSchedule, type Schedule } from '../sync/schedule.ts';
-import { clockNotes, type FoundProblem, isAllReadAgain, judge, unreadyDatabase } from './problems.ts';
-import type {
-  AccountStatus,
-  Backlog,
-  Facts,
-  KeyBudgetStatus,
-  KeyCounts,
-  StatusReport,
-} from './status-report.ts';
+import { clockNotes, type Finding, isAllReadAgain, judge, unreadyDatabase } from './problems.ts';
+import type { AccountStatus, Backlog, Facts, StatusReport } from './status-report.ts';
 import { readStoredStatus } from './stored-status.ts';
 import { readSuspects, waitingDeletions, waitingFields } from './waiting.ts';
 
-interface StatusSources {
+/** What is mirrored, how fresh it is, and what is wrong: from Postgres, and from the running daemon's memory. */
+export async function statusReport(sources: {
   readonly config: Config;
   readonly db: Db;
   /** The database in words, without password. */
   readonly words: string;
-  /** The running daemon's accounts; undefined for a command, which has Postgres only. */
+  /** The running daemon's accounts; undefined for a command. */
   readonly accounts: AccountsService | undefined;
-  /** What is read less often than the rest. */
-  readonly workload: Workload;
-  /** Why the running daemon can't write at the moment. */
+  readonly workload: Awaited<ReturnType<typeof readWorkload>>;
+  /** Why the running daemon can't write now. */
   readonly unready?: string | undefined;
-}
-
-/** What is mirrored, how fresh it is, and what is wrong: from Postgres, and from the running daemon's memory. */
-export async function statusReport(sources: StatusSources): Promise<StatusReport> {
+}): Promise<StatusReport> {
   const { config, db, accounts: running, unready } = sources;
+  const { gracePeriodMs } = config;
   const [stored, suspects] = await db.snapshot(async (trx) => {
     const found = await readStoredStatus(trx);
-    return [found, await readSuspects(trx, found.now, config.gracePeriodMs)] as const;
+    return [found, await readSuspects(trx, found.now, gracePeriodMs)] as const;
   });
   const { now, processes, errors, held, recovery, clockBackMs } = stored;
-  const { gracePeriodMs } = config;
   const { databaseBytes, backlogs, credits, notes } = sources.workload;
   const storedBudgets = Map.groupBy(stored.budgets, ({ userId }) => userId);
   const runners = new Map((running?.runners() ?? []).map((each) => [each.userId, each]));
@@ -53,7 +43,7 @@ export async function statusReport(sources: StatusSources): Promise<StatusReport
       ...each,
       ...(backlogs.get(`${userId}/${each.collection}`) ?? NO_BACKLOG),
     }));
-    // Of accounts that this process reads as it has them, of others what is stored.
+    // From memory for accounts of this process, else as stored.
     const ours = runners.get(userId)?.current()?.source.keys;
     const budgets =
       ours?.map(({ keyHash, budget }) => budgetOf(keyHash, budget.snapshot(), now)) ??
@@ -83,17 +73,8 @@ export async function statusReport(sources: StatusSources): Promise<StatusReport
   return judge(facts, known, [...clockNotes(clockBackMs), ...notKept, ...notes]);
 }
 
-/** Of a database that has not the tables, or not those of this program. @param why the one problem */
-export function reportWithoutTables(
-  config: Config,
-  words: string,
-  now: Date,
-  why: FoundProblem,
-): StatusReport {
-  return judge(noFacts(config, words, now), [why]);
-}
-
-function noFacts({ service, schema }: Config, database: string, now: Date): Facts {
+/** The facts of a database without the tables of this program. */
+export function noFacts({ service, schema }: Config, database: string, now: Date): Facts {
   return {
     version: programVersion(),
     at: now.toISOString(),
@@ -112,25 +93,25 @@ function noFacts({ service, schema }: Config, database: string, now: Date): Fact
 }
 
 /**
- * The configured keys by what is known of them, and what is wrong with those that no account names.
- * @param running of keys that have an owner only the daemon knows whether they were refused last
+ * Counts the configured keys by state, and finds problems that no account reports.
+ * @param running only the daemon knows whether an account's key was refused last
  */
 export async function lookAtKeys(
   { service }: Pick<Config, 'service'>,
   db: Db,
   running: Pick<AccountsService, 'runners' | 'unknownKeys'> | undefined,
   accounts: readonly Pick<AccountStatus, 'state' | 'error'>[],
-): Promise<{ readonly counts: KeyCounts | null; readonly findings: FoundProblem[] }> {
+): Promise<{ readonly counts: StatusReport['keys']; readonly findings: Finding[] }> {
   const hashes = (service?.keys ?? []).map(hashOfKey);
   const known = new Map((await knownKeys(db, hashes)).map((key) => [key.keyHash, key]));
   const refusedHere = new Set(
     (running?.runners() ?? []).flatMap((runner) => runner.current()?.source.refusedKeys() ?? []),
   );
-  // An account that stopped for it says so itself.
+  // A stopped account reports these itself.
   const told = new Set(accounts.filter(({ state }) => state === 'stopped').map(({ error }) => error));
   const counts = { good: 0, refused: 0, moved: 0, unasked: 0 };
-  const findings: FoundProblem[] = [];
-  const moves: FoundProblem[] = [];
+  const findings: Finding[] = [];
+  const moves: Finding[] = [];
   for (const [index, hash] of hashes.entries()) {
     const { userId, error, moved: what } = known.get(hash) ?? {};
     const asked = userId === undefined ? 'unasked' : 'good';
@@ -151,7 +132,7 @@ export async function lookAtKeys(
   return { counts: service === undefined ? null : counts, findings: [...findings, ...moves] };
 }
 
-function budgetOf(keyHash: string, { groups }: BudgetSnapshot, now: Date): KeyBudgetStatus {
+function budgetOf(keyHash: string, { groups }: BudgetSnapshot, now: Date): AccountStatus['budgets'][number] {
   const used = groups.filter((each) => each.sent > 0 || each.used > 0);
   return {
     key: keyHash.slice(0, 8),
@@ -162,22 +143,13 @@ function budgetOf(keyHash: string, { groups }: BudgetSnapshot, now: Date): KeyBu
   };
 }
 
-/** What of a status report costs more than a look at a few rows: it is read at most once a minute. */
-export interface Workload {
-  readonly databaseBytes: number;
-  /** By account and collection, `42/lists`; nothing is to be done in those that are left out. */
-  readonly backlogs: ReadonlyMap<string, Backlog>;
-  readonly credits: ReadonlyMap<string, AccountStatus['credits']>;
-  /** On transactions that have been open for ten minutes. */
-  readonly notes: readonly string[];
-}
-
-/** How long (ms) a transaction is open before `status` names it. */
+/** Age from which `status` names an open transaction, ms. */
 const OLD_MS = 600_000;
 
 const NO_BACKLOG: Backlog = { dueLists: 0, unfinishedRows: 0, fieldsToFill: 0 };
 
-export async function readWorkload(db: Db, { history }: Pick<Config, 'history'>): Promise<Workload> {
+/** The expensive part of a status report: read at most once a minute. */
+export async function readWorkload(db: Db, { history }: Pick<Config, 'history'>) {
   const size = await db.sql<{ bytes: number }>`
     select pg_database_size(current_database())::float8 as bytes`;
   return {
@@ -188,7 +160,8 @@ export async function readWorkload(db: Db, { history }: Pick<Config, 'history'>)
   };
 }
 
-async function backlogsOf(db: Db): Promise<Workload['backlogs']> {
+/** By account and collection (`42/lists`); those without a backlog are left out. */
+async function backlogsOf(db: Db): Promise<ReadonlyMap<string, Backlog>> {
   const { rows } = await db.sql<{ _user_id: string; collection: string } & Backlog>`
     select b._user_id, b.collection, sum(b.lists)::float8 as "dueLists", sum(b.rows)::float8 as "unfinishedRows",
       sum(b.fields)::float8 as "fieldsToFill"
@@ -209,8 +182,8 @@ async function backlogsOf(db: Db): Promise<Workload['backlogs']> {
   );
 }
 
-/** Versions are found by their end (index account_history_age): a year of them costs no more than a day. */
-async function creditsOf(db: Db, history: boolean): Promise<Workload['credits']> {
+/** Finds versions by their end (index account_history_age): a year of history costs no more than a day. */
+async function creditsOf(db: Db, history: boolean): Promise<ReadonlyMap<string, AccountStatus['credits']>> {
   const { rows } = await db.sql<{ userId: string; left: string; burnt: string }>`
     select v._user_id as "userId", max(v.credits) filter (where v.stands)::text as left,
       coalesce(sum(v.before - v.credits) filter (where v.credits < v.before), 0)::text as burnt
@@ -232,8 +205,8 @@ async function creditsOf(db: Db, history: boolean): Promise<Workload['credits']>
 }
 
 /**
- * On open transactions on the mirror's database that are older than `ageMs`, the oldest first: vacuum keeps all that they
- * might still see. Of other users those that this one may see, all of them with pg_read_all_stats.
+ * Notes on transactions on the mirror's database that have been open for `ageMs`, the oldest first: vacuum keeps all
+ * rows that they might see. All users' transactions are visible only with pg_read_all_stats.
  */
 export async function oldTransactions(db: Db, ageMs: number): Promise<string[]> {
   const { rows } = await db.sql<{ pid: number; whose: string; ageMs: number }>`
@@ -251,21 +224,20 @@ export async function oldTransactions(db: Db, ageMs: number): Promise<string[]> 
   );
 }
 
-/** What a cron line asks for: so many readings, one request each at least, in each of its intervals (ms). */
-export interface Line {
+/** A cron line's demand: the readings of each interval, which cost at least one request each. */
+export interface CronLine {
   readonly name: CollectionName;
   readonly readings: number;
   readonly everyMs: number;
 }
 
 /**
- * How often (ms) lines can be kept that ask for more than the rate allows. Polls go before lists: where the rate is too
- * small for them they all come less often, and lists get nothing.
- * @returns those that can't be kept; Infinity: not at all
+ * Intervals of lines that ask for more than the rate allows, ms; Infinity: never read. Polls go before lists: if the
+ * rate is too small for them, all of them run less often, and lists get nothing.
  */
 export function intervalsKept(
-  polls: readonly Line[],
-  lists: readonly Line[],
+  polls: readonly CronLine[],
+  lists: readonly CronLine[],
   perMinute: number,
 ): ReadonlyMap<CollectionName, number> {
   const kept = new Map<CollectionName, number>();
@@ -278,13 +250,13 @@ export function intervalsKept(
   return kept;
 }
 
-/** On lines of the account that its rate can't keep, where the rate is known. */
+/** Notes on the account's cron lines that ask for more than its rate allows, if the rate is known. */
 export function linesNotKept(
   { userId, collections, budgets, state }: AccountStatus,
   schedule: Pick<Schedule, 'of'>,
   now: Date,
 ): string[] {
-  // One key is used at a time.
+  // Only one key is used at a time.
   const perMinute = Math.max(
     0,
     ...budgets.flatMap(({ groups }) => groups.flatMap(({ group, size }) => (group === READS ? [size] : []))),
@@ -292,15 +264,17 @@ export function linesNotKept(
   if (perMinute === 0 || state !== 'active') return [];
   const next = schedule.of(userId);
   const rowsOf = new Map(collections.map((each) => [each.collection, each.liveRows]));
-  const lines = collections.flatMap(({ collection: name, state: its }): (Line & { ofLists: boolean })[] => {
-    const first = next(name, now).nextPollAt;
-    const second = first && next(name, first).nextPollAt;
-    if (!first || !second || its === 'paused') return [];
-    const found = collection(name);
-    const ofLists = found.kind === 'list' && found.parent !== undefined;
-    const readings = ofLists ? (rowsOf.get(parentsOf(found).collection) ?? 0) : 1;
-    return [{ name, readings, everyMs: second.getTime() - first.getTime(), ofLists }];
-  });
+  const lines = collections.flatMap(
+    ({ collection: name, state: its }): (CronLine & { ofLists: boolean })[] => {
+      const first = next(name, now).nextPollAt;
+      const second = first && next(name, first).nextPollAt;
+      if (!first || !second || its === 'paused') return [];
+      const found = collection(name);
+      const ofLists = found.kind === 'list' && found.parent !== undefined;
+      const readings = ofLists ? (rowsOf.get(parentsOf(found).collection) ?? 0) : 1;
+      return [{ name, readings, everyMs: second.getTime() - first.getTime(), ofLists }];
+    },
+  );
   const kept = intervalsKept(
     lines.filter(({ ofLists }) => !ofLists),
     lines.filter(({ ofLists }) => ofLists),

@@ -29,7 +29,7 @@ function told(suspects: readonly SuspectedRows[], nextFullAt: string | null = NE
   return waitingDeletions(accounts, suspects, running, 60_000);
 }
 
-describe('why a row that looks deleted is still there', () => {
+describe('the reason why a row that looks deleted is still there', () => {
   it.each([
     ['brake', null, /the brake holds them/, expect.stringContaining(BRAKE)],
     ['refused', null, /Postgres refuses/, expect.any(String)],
@@ -52,14 +52,14 @@ describe('why a row that looks deleted is still there', () => {
     ]);
   });
 
-  it('names the command where nothing decides by itself', () => {
+  it('names the command if nothing decides by itself', () => {
     const never = { due: null, remedy: 'research-mirror sync lists --full' };
     expect(told([suspected('full_walk')], null)).toMatchObject([never]);
     const nobody = { due: null, byItself: 'nothing: no daemon mirrors this collection now' };
     expect(told([suspected('second_proof')], NEXT_FULL, false)).toMatchObject([nobody]);
   });
 
-  it('is told first where it needs a person, and is bounded, whatever many accounts there are', () => {
+  it('comes first if it needs a person, and the list is bounded for many accounts', () => {
     const causes = DELETION_CAUSES.map((cause) => suspected(cause)).toReversed();
     const first = ['refused', 'brake', 'item_without_id', 'second_proof', 'full_walk'];
     expect(told(causes).map(({ cause }) => cause)).toEqual(first);
@@ -70,7 +70,7 @@ describe('why a row that looks deleted is still there', () => {
     expect([found.length, found[0]?.cause]).toEqual([100, 'second_proof']);
   });
 
-  it('is a problem where Postgres refuses it: named by keys, with what keeps it and the remedy', () => {
+  it('is a problem if Postgres refuses it: with keys, reason and remedy', () => {
     const why = 'violates foreign key constraint "note_fkey" on table "note" (23503)';
     const deletions = told([suspected('brake'), suspected('refused', { rows: 7, why })]);
     expect(judge(sampleReport({ deletions })).problems).toMatchObject([

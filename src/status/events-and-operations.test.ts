@@ -5,17 +5,17 @@ import {
   sampleReport,
   sampleWebhook,
 } from '../../test/support/processes/status-report.ts';
-import type { AccountStatus, Facts, WebhookStatus } from './status-report.ts';
+import type { AccountStatus, Facts } from './status-report.ts';
 import { problemLine } from './problem.ts';
 import { goAstray, leftAlone, STOPPED, SUSPECT_SIGNATURES } from '../events/decisions.ts';
 import { judge } from './problems.ts';
 
 const account = (changes: Partial<AccountStatus> = {}): AccountStatus =>
   sampleAccount({ submissions: NO_SUBMISSIONS, ...changes });
-const webhook = (changes: Partial<WebhookStatus>): AccountStatus =>
+const webhook = (changes: Partial<AccountStatus['webhook']>): AccountStatus =>
   account({ webhook: sampleWebhook(changes) });
 
-/** As people read it. */
+/** Problems and notes as people read them. */
 function lines(accounts: readonly AccountStatus[], held: Facts['held'] = null) {
   const { problems, notes } = judge(sampleReport({ accounts, held }));
   return { problems: problems.map((each) => problemLine(each, NOW)), notes };
@@ -24,12 +24,12 @@ function lines(accounts: readonly AccountStatus[], held: Facts['held'] = null) {
 const NOW = Date.parse('2026-01-01T01:00:00Z');
 
 describe('events in and operations out', () => {
-  it('are well where a webhook is registered, and where there is none', () => {
+  it('are healthy with a registered webhook, and without one', () => {
     const accounts = [account(), webhook({ state: 'none', host: null }), webhook({ state: 'registering' })];
     expect(lines(accounts)).toEqual({ problems: [], notes: [] });
   });
 
-  it('have a note where the webhook was removed at the service, and is registered again', () => {
+  it('have a note if the webhook was removed at the service and is registered again', () => {
     const renewed = webhook({ renewedSince: '2026-01-01T00:30:00.000Z' });
     expect(lines([renewed])).toEqual({
       problems: [],
@@ -61,7 +61,7 @@ describe('events in and operations out', () => {
     });
   });
 
-  it('are a problem where deliveries go astray, and nothing else is said of it', () => {
+  it('are one problem if deliveries go astray', () => {
     const error = goAstray('MIRROR_PUBLIC_URL (a.example) does not lead to 127.0.0.1:8081; mend it');
     const { problems, notes } = lines([webhook({ state: 'registered', error })]);
     expect(problems).toEqual([
@@ -70,7 +70,7 @@ describe('events in and operations out', () => {
     expect(notes).toEqual([]);
   });
 
-  it('are a problem where another webhook is registered, and worth a note where ours is refused: polls go on', () => {
+  it('are a problem if another webhook is registered, and have a note if ours is refused', () => {
     const error = leftAlone({ url: 'https://other.example/hook', active: true } as never, 'if-empty');
     const foreign = webhook({ state: 'foreign', error });
     const refused = webhook({ state: 'none', error: 'the service refuses to register it' });
@@ -81,7 +81,7 @@ describe('events in and operations out', () => {
     expect(notes).toEqual(['webhook of account 42: the service refuses to register it']);
   });
 
-  it('are worth a note where outcomes are unknown', () => {
+  it('have a note if outcomes are unknown', () => {
     const submissions = { ...NO_SUBMISSIONS, queued: 1, unknown: 2 };
     expect(lines([account({ submissions })]).notes).toEqual([
       '2 submissions of account 42 ended with an unknown outcome in the last 24 h, and are never sent again: ' +

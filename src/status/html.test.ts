@@ -1,23 +1,23 @@
 import { expect, it } from 'vitest';
 import { html, raw } from './reply.ts';
 
-it('escapes what could end a text or an attribute', () => {
+it('the tag escapes what could end a text or an attribute', () => {
   const evil = `<img src=x onerror='alert(1)'>"&amp;`;
   const safe = '&lt;img src=x onerror=&#39;alert(1)&#39;&gt;&quot;&amp;amp;';
   expect(String(html`<p title="${evil}">${evil}</p>`)).toBe(`<p title="${safe}">${safe}</p>`);
 });
 
-it('takes HTML of its own as it is, and escapes each value once', () => {
+it('the tag keeps its own HTML and escapes each value once', () => {
   const inner = html`<b>${'<'}</b>`;
   expect(String(html`<p>${inner}${raw('<hr>')}</p>`)).toBe('<p><b>&lt;</b><hr></p>');
 });
 
-it('joins lists, escapes what is in them, and shows numbers, and nothing for undefined', () => {
+it('the tag joins and escapes lists, shows numbers, and nothing for undefined', () => {
   const items = ['<', [html`<i></i>`, undefined]];
   expect(String(html`${items}|${0}|${1.5}|${undefined}|`)).toBe('&lt;<i></i>|0|1.5||');
 });
 
-it('takes a text for no HTML because it looks like it', () => {
+it('a text that looks like HTML is escaped', () => {
   const lookalike = { toString: () => '<script>', isEscaped: true } as unknown as string;
   expect(() => html`${lookalike}`).toThrow(TypeError);
 });

@@ -3,16 +3,16 @@ import { describe, expect, it } from 'vitest';
 import { loadConfig } from '../config/load.ts';
 import type { AccountStatus } from './status-report.ts';
 import { createSchedule } from '../sync/schedule.ts';
-import { intervalsKept, type Line, linesNotKept } from './collect-status.ts';
+import { intervalsKept, type CronLine, linesNotKept } from './collect-status.ts';
 
 const MINUTE = 60_000;
 const NOW = new Date(Date.UTC(2026, 0, 1, 12));
 
 describe('lines that ask for more than the rate allows', () => {
-  const poll = (everyMs = MINUTE): Line => ({ name: 'research_jobs', readings: 1, everyMs });
-  const lists = (readings: number): Line => ({ name: 'list_items', readings, everyMs: MINUTE });
+  const poll = (everyMs = MINUTE): CronLine => ({ name: 'research_jobs', readings: 1, everyMs });
+  const lists = (readings: number): CronLine => ({ name: 'list_items', readings, everyMs: MINUTE });
 
-  it.each<[string, Line[], number, number, Record<string, number>]>([
+  it.each<[string, CronLine[], number, number, Record<string, number>]>([
     ['are none where it is enough', [poll()], 47, 48, {}],
     ['are those of lists, which get what polls leave', [poll()], 94, 48, { list_items: 2 * MINUTE }],
     ['are polls, too, where these alone are too many', [poll(10_000)], 10, 3, { research_jobs: 20_000 }],
@@ -23,7 +23,7 @@ describe('lines that ask for more than the rate allows', () => {
     else expect(found['list_items']).toBe(Infinity);
   });
 
-  it('come so often together as the rate allows', () => {
+  it('together use up the rate', () => {
     const line = fc.record({
       name: fc.constant('list_items' as const),
       readings: fc.integer({ min: 1, max: 10_000 }),
@@ -39,7 +39,7 @@ describe('lines that ask for more than the rate allows', () => {
   });
 });
 
-describe('what an account’s status says of lines that can’t be kept', () => {
+describe('the note on lines that can’t be kept', () => {
   const schedule = createSchedule(
     loadConfig({ MIRROR_API_URL: 'https://api.example', MIRROR_API_KEY: 'k' }, 'service'),
   );
@@ -55,13 +55,13 @@ describe('what an account’s status says of lines that can’t be kept', () => 
       ...more,
     }) as AccountStatus;
 
-  it('is the interval that the rate can keep', () => {
+  it('has the interval that the rate can keep', () => {
     expect(linesNotKept(account(5_000), schedule, NOW)).toEqual([
       '42/list_items: each of 5,000 lists is read every 106 min at best, not every 60 s as its line asks: the account has 48 requests a minute (MIRROR_POLL_CRON)',
     ]);
   });
 
-  it('is nothing where they are kept, where the rate is not known, and where nobody reads it', () => {
+  it('is missing if lines are kept, the rate is unknown, or nobody reads the account', () => {
     expect(linesNotKept(account(40), schedule, NOW)).toEqual([]);
     expect(linesNotKept(account(5_000, { budgets: [] }), schedule, NOW)).toEqual([]);
     expect(linesNotKept(account(5_000, { state: 'stopped' }), schedule, NOW)).toEqual([]);

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { DatabaseUnavailable } from '@research-mirror/runtime/errors';
-import { AT, before, sampleFound } from '../../test/support/processes/status-report.ts';
+import { AT, before, sampleHit } from '../../test/support/processes/status-report.ts';
 import { sampleLookups, sampleStory } from '../../test/support/processes/sample-lookups.ts';
-import type { Found, RowAddress, RowFilter } from './lookup.ts';
+import type { Hit, RowAddress } from './lookup.ts';
 import { lookupRoute, type Lookups } from './lookup-routes.ts';
 
 const EVIL = `<img src=x onerror=alert(1)>"'&`;
@@ -11,11 +11,11 @@ const ESCAPED = '&lt;img src=x onerror=alert(1)&gt;&quot;&#39;&amp;';
 async function ask(path: string, changes: Partial<Lookups> = {}) {
   const { pathname, searchParams } = new URL(`http://localhost:8080/${path}`);
   const route = lookupRoute(pathname, sampleLookups(changes));
-  const reply = await route?.({ path: pathname, query: searchParams });
+  const reply = await route?.(searchParams);
   return { status: reply?.status, body: String(reply?.body), headers: new Headers(reply?.headers) };
 }
 
-const finds = (...found: readonly Found[]): Partial<Lookups> => ({
+const finds = (...found: readonly Hit[]): Partial<Lookups> => ({
   search: async () => ({ at: AT, found, more: true }),
 });
 
@@ -23,10 +23,10 @@ const item = (key: string): RowAddress => ({ userId: '42', collection: 'list_ite
 
 describe('a search', () => {
   it('links each result to its row, and says that there are more', async () => {
-    const deleted = sampleFound({ row: item('7:a/b?'), state: 'deleted' });
-    const event = sampleFound({ by: 'event evt_1', name: 'research.completed' });
-    const other = sampleFound({ by: 'submission 5', row: undefined });
-    const { status, body } = await ask('search?q=+17+', finds(sampleFound(), deleted, event, other));
+    const deleted = sampleHit({ row: item('7:a/b?'), state: 'deleted' });
+    const event = sampleHit({ by: 'event evt_1', name: 'research.completed' });
+    const other = sampleHit({ by: 'submission 5', row: undefined });
+    const { status, body } = await ask('search?q=+17+', finds(sampleHit(), deleted, event, other));
     expect(status).toBe(200);
     expect(body).toContain(
       '<a class="key" href="rows?user=42&amp;collection=research_jobs&amp;key=17">research_jobs 17</a>',
@@ -45,7 +45,7 @@ describe('a search', () => {
     expect(body).not.toContain('<script');
   });
 
-  it('says what there is to be found where nothing is, and where nothing was asked for', async () => {
+  it('says what can be found if there are no results or no query', async () => {
     const empty = await ask('search?q=nobody.example');
     expect(empty.body).toContain('Nothing has the ID or domain nobody.example');
     for (const path of ['search', 'search?q=+']) {
@@ -53,7 +53,7 @@ describe('a search', () => {
     }
   });
 
-  it('refuses what no ID can be', async () => {
+  it('refuses a query that no ID can be', async () => {
     const long = 'x'.repeat(1_025);
     expect(await ask(`search?q=${long}`)).toMatchObject({
       status: 400,
@@ -63,9 +63,9 @@ describe('a search', () => {
   });
 
   it('shows everything escaped', async () => {
-    const results: Found[] = [
-      sampleFound({ row: { userId: '42', collection: 'watchlist', key: EVIL }, name: EVIL, state: EVIL }),
-      sampleFound({ userId: EVIL, by: `event ${EVIL}`, name: EVIL, row: undefined }),
+    const results: Hit[] = [
+      sampleHit({ row: { userId: '42', collection: 'watchlist', key: EVIL }, name: EVIL, state: EVIL }),
+      sampleHit({ userId: EVIL, by: `event ${EVIL}`, name: EVIL, row: undefined }),
     ];
     const { body } = await ask(`search?q=${encodeURIComponent(EVIL)}`, finds(...results));
     expect(body).not.toContain('<img');
@@ -76,11 +76,11 @@ describe('a search', () => {
 });
 
 describe('the rows of a collection', () => {
-  it('are asked for by account, collection and state, and lead to themselves, to their states, and on', async () => {
-    const asked: RowFilter[] = [];
+  it('are read by account, collection and state, and link to rows, states and older rows', async () => {
+    const asked: Parameters<Lookups['rows']>[0][] = [];
     const rows: Lookups['rows'] = async (filter) => {
       asked.push(filter);
-      return { at: AT, found: [sampleFound({ state: `${EVIL}&state=x` })], next: '7' };
+      return { at: AT, found: [sampleHit({ state: `${EVIL}&state=x` })], next: '7' };
     };
     const { status, body } = await ask('rows?user=042&collection=research_jobs', { rows });
     expect(status).toBe(200);
@@ -100,7 +100,7 @@ describe('the rows of a collection', () => {
     expect(asked).toEqual([all, { ...all, before: '7' }, { ...all, state: `${EVIL}&state=x` }, all]);
   });
 
-  it('are refused where it is not clear which are meant, and none is said', async () => {
+  it('are refused without account or collection, and may be none', async () => {
     for (const path of ['rows', 'rows?user=me&collection=lists', 'rows?user=42&collection=secrets']) {
       expect(await ask(path)).toMatchObject({ status: 400, body: expect.stringContaining('Which rows?') });
     }
@@ -113,7 +113,7 @@ describe('the rows of a collection', () => {
 });
 
 describe('a row', () => {
-  it('is asked for by its address, and shows its timeline, its columns and the way back', async () => {
+  it('is read by its address, and shows its timeline, its columns and the way back', async () => {
     const asked: RowAddress[] = [];
     const row = async (address: RowAddress) => {
       asked.push(address);
@@ -141,7 +141,7 @@ describe('a row', () => {
     expect(longer.body).toMatch(/There are older entries: .*row_story/);
   });
 
-  it('that there is none of is a page with a way back, too', async () => {
+  it('that does not exist has a page with a way back', async () => {
     for (const path of [
       'collection=lists&key=7',
       'collection=lists&key=seven',
@@ -175,7 +175,7 @@ describe('a row', () => {
   });
 });
 
-it('no path but theirs is answered', () => {
+it('other paths are not answered', () => {
   const others = [
     '',
     'search/',
@@ -191,7 +191,7 @@ it('no path but theirs is answered', () => {
 
 const PATHS = ['search?q=1', 'rows?user=42&collection=lists&key=7', 'rows?user=42&collection=lists'];
 
-it.each(PATHS)('what can’t be answered now is said in words: %s', async (path) => {
+it.each(PATHS)('a lookup that can’t be answered now says so: %s', async (path) => {
   const away = async (): Promise<never> => {
     throw new DatabaseUnavailable('the database is away');
   };

@@ -1,32 +1,29 @@
 import { ClassifiedError } from '@research-mirror/runtime/errors';
 import { formatCount as count } from '@research-mirror/runtime/figures';
+import type { HttpReply } from '@research-mirror/runtime/http-listener';
 import { messageOf } from '@research-mirror/runtime/message';
 import { COLLECTION_NAMES } from '../model/collections.ts';
+import type { newestRows, readRow, searchMirror } from './lookup-store.ts';
 import {
   keyOf,
   keyParts,
   LONGEST_QUERY,
   type RowAddress,
   rowAddress,
-  type RowFilter,
-  type RowList,
   rowName,
   rowPath,
   type RowStory,
-  type SearchResults,
-  type StoryEntry,
 } from './lookup.ts';
-import { age } from './report-words.ts';
-import { html, type Html, htmlReply, type Route } from './reply.ts';
 import { chip, foundName, moment, stateChip, table, time } from './page-parts.ts';
+import { html, type Html, htmlReply } from './reply.ts';
+import { age } from './report-words.ts';
 import { stillPage } from './status-page.ts';
 
-/** What viewers look up. Each rejects with DatabaseUnavailable where it can't be answered now. */
+/** The functions of lookup-store.ts on the daemon's database. @throws DatabaseUnavailable */
 export interface Lookups {
-  readonly search: (query: string) => Promise<SearchResults>;
-  readonly rows: (filter: RowFilter) => Promise<RowList>;
-  /** @returns undefined: nothing has this address */
-  readonly row: (address: RowAddress) => Promise<RowStory | undefined>;
+  readonly search: (query: string) => ReturnType<typeof searchMirror>;
+  readonly rows: (filter: Parameters<typeof newestRows>[1]) => ReturnType<typeof newestRows>;
+  readonly row: (address: RowAddress) => ReturnType<typeof readRow>;
 }
 
 const HELP =
@@ -39,13 +36,16 @@ interface LookupPage {
   readonly view: Html;
 }
 
-/** `/search` and `/rows`. @returns what answers for the path; undefined: it is another one's */
-export function lookupRoute(path: string, lookups: Lookups): Route | undefined {
+/** `/search` and `/rows`. @returns undefined for any other path */
+export function lookupRoute(
+  path: string,
+  lookups: Lookups,
+): ((query: URLSearchParams) => Promise<HttpReply>) | undefined {
   const read = path === '/search' ? searchPage : path === '/rows' ? rowsPage : undefined;
   if (read === undefined) return undefined;
-  return async ({ query }) => {
+  return async (query) => {
     const { status, title, view } = await read(lookups, query).catch((error: unknown) => {
-      // Anything else is a defect: the log gets it.
+      // Other errors are defects, for the log.
       if (!(error instanceof ClassifiedError)) throw error;
       return notice(503, 'It can’t be answered now', messageOf(error));
     });
@@ -54,7 +54,7 @@ export function lookupRoute(path: string, lookups: Lookups): Route | undefined {
   };
 }
 
-/** A page in place of an answer. @param why whole sentences */
+/** A page without results. @param why whole sentences */
 function notice(status: number, title: string, why: string): LookupPage {
   const view = html`<section class="headline">
     <h1>${title}</h1>
@@ -76,7 +76,7 @@ async function searchPage(lookups: Lookups, asked: URLSearchParams): Promise<Loo
   return { status: 200, title: 'Search', view: resultsView(text, results) };
 }
 
-function resultsView(text: string, { at, found, more }: SearchResults): Html {
+function resultsView(text: string, { at, found, more }: Awaited<ReturnType<Lookups['search']>>): Html {
   return html`<section>
     <h1>${count(found.length)}${more ? ' of more' : ''} found</h1>
     <p class="quiet">for <code>${text}</code></p>
@@ -107,8 +107,11 @@ async function rowsPage(lookups: Lookups, asked: URLSearchParams): Promise<Looku
   return { status: 200, title: `${collection} of account ${userId}`, view };
 }
 
-/** Rows of a collection; the state of each leads to the others that have it. */
-function rowsView({ userId, collection, state, before }: RowFilter, { at, found, next }: RowList): Html {
+/** Rows of a collection; each state leads to the rows that have it. */
+function rowsView(
+  { userId, collection, state, before }: Parameters<Lookups['rows']>[0],
+  { at, found, next }: Awaited<ReturnType<Lookups['rows']>>,
+): Html {
   const rows = (to: Readonly<Record<string, string>>, text: string): Html =>
     link(`rows?${String(new URLSearchParams({ user: userId, collection, ...to }))}`, text);
   return html`<section>
@@ -153,7 +156,6 @@ const STATES = {
   absent: chip('new', 'not mirrored, but named by what follows'),
 };
 
-/** A row: what happened to it, what is to come, and what it is now. */
 function rowView(row: RowAddress, { at, state, timeline, more, columns, raw }: RowStory): Html {
   const { userId, collection } = row;
   const domain = columns.find(({ name }) => name === '_domain')?.value;
@@ -205,7 +207,7 @@ const WORDS: Readonly<Record<string, string>> = {
   next_full: 'Next reading of all of its collection',
 };
 
-function happening({ what, at, by, more, fields }: StoryEntry, now: string): Html {
+function happening({ what, at, by, more, fields }: RowStory['timeline'][number], now: string): Html {
   const told = Object.entries(more ?? {}).filter(([, value]) => value !== null);
   return html`<li data-what="${what}">
     ${time(at, age(at, now), now)}
@@ -228,7 +230,7 @@ function pair(name: string, value: Html): Html {
     <dd>${value}</dd>`;
 }
 
-/** A value; one of more than some words is folded. */
+/** A value; a long one is folded. */
 function valueOf(value: string | null): Html {
   if (value === null) return html`<span class="quiet">nothing</span>`;
   const whole = html`<span class="value">${value}</span>`;

@@ -4,22 +4,13 @@ import { collection, type CollectionName, COLLECTIONS } from '../model/collectio
 import { domainOf } from '../model/domain.ts';
 import { rowsOfAnswer } from '../model/hint.ts';
 import { databaseTime, type Db } from '../postgres/db.ts';
-import {
-  type Found,
-  keyOf,
-  keyParts,
-  rowAddress,
-  type RowAddress,
-  type RowFilter,
-  type RowStory,
-  type StoryEntry,
-} from './lookup.ts';
+import { type Hit, keyOf, keyParts, rowAddress, type RowAddress, type RowStory } from './lookup.ts';
 
-/** Results of one search, and rows of a list, at most. */
+/** Most results of a search, and most rows of a list. */
 export const MOST_FOUND = 50;
-/** Rows that a list of one state looks at: no index has states, and a rare one may be in none of a million rows. */
+/** Most rows that a list of one state looks at: no index has states, and a million rows may not have a rare one. */
 const LOOKED_AT = 5_000;
-/** Rows that changed last, of all collections. */
+/** Rows that `latestRows` gives. */
 const LATEST = 20;
 
 /** Operations whose target is a row (specification 4.4), and its table. */
@@ -29,18 +20,22 @@ export const TARGETS: Readonly<Record<string, CollectionName>> = {
 };
 
 /**
- * Searches all accounts for what has the query as ID, domain, e-mail address or idempotency key: what is there before
- * what is deleted, what changed last before the rest.
- * @throws DatabaseUnavailable, also where it takes too long
+ * Searches all accounts for the query as ID, domain, e-mail address or idempotency key. Live rows come before deleted
+ * ones, the last changed first.
+ * @returns `at`: the database's time; `more`: results are left out
+ * @throws DatabaseUnavailable, also if it takes too long
  */
-export async function searchMirror(db: Db, query: string) {
+export async function searchMirror(
+  db: Db,
+  query: string,
+): Promise<{ readonly at: string; readonly found: readonly Hit[]; readonly more: boolean }> {
   const terms = searchTerms(query);
   const places = [...rowsWith(db, terms), ...othersWith(db, terms)];
   return lookupSnapshot(db, async (trx, at) => {
-    const { rows } = await trx.sql<Line>`
+    const { rows } = await trx.sql<ResultRow>`
       select f.* from (${sql.join(places, sql` union all `)}) as f
       order by f.state is not distinct from 'deleted', f.at desc nulls last`;
-    // A row may be found by its ID and by its domain.
+    // A row may match by its ID and by its domain.
     const alike = Map.groupBy(rows.map(foundIn), ({ by, userId, row }) => JSON.stringify([by, userId, row]));
     const found = [...alike.values()].flatMap(([first]) => first ?? []);
     return { at, found: found.slice(0, MOST_FOUND), more: found.length > MOST_FOUND };
@@ -49,7 +44,7 @@ export async function searchMirror(db: Db, query: string) {
 
 type SearchTerms = ReturnType<typeof searchTerms>;
 
-/** What the text of a search may be; null: it can't be that. As an ID it is taken with white space around it, and without. */
+/** Readings of the query; null: it can't be that. `texts` are IDs, with the white space around them and without. */
 function searchTerms(query: string) {
   const text = query.trim();
   const email = /^[^\s@/\0]+@[^\s@/\0]+$/.test(text) ? text : null;
@@ -61,14 +56,14 @@ function searchTerms(query: string) {
   };
 }
 
-/** Rows by ID; and by domain, live and deleted ones by an index each. */
+/** Rows by ID, and by domain: an index has live ones, another one deleted ones. */
 function rowsWith(db: Db, { integer, domain, texts }: SearchTerms): RawBuilder<unknown>[] {
   const [text = null, other = text] = texts;
   return COLLECTIONS.flatMap((entry) => {
     if (entry.kind === 'single') return [];
     const table = tableOf(db.schema, entry.name);
     const key = sql.id('r', entry.keyField);
-    // By equality, which a unique index serves: for any(…) PostgreSQL 15 may read all of a list.
+    // Equality uses the unique index: for any(…) PostgreSQL 15 may read a whole list.
     const isKey =
       entry.keyType === 'bigint'
         ? sql`${key} = ${integer}::bigint`
@@ -107,8 +102,8 @@ function othersWith(db: Db, { integer, email, texts }: SearchTerms): RawBuilder<
 }
 
 /**
- * Primary keys begin with the account: each one's rows are looked up apart, items in each of its lists `p`. The limit
- * within keeps the planner from joining the whole table to the accounts.
+ * Primary keys begin with the account, so each account's rows are looked up apart, and items in each of its lists `p`.
+ * The inner limit keeps the planner from joining the whole table to the accounts.
  */
 function inEachAccount(db: Db, source: RawBuilder<unknown>, inLists = false): RawBuilder<unknown> {
   const lists = sql`cross join lateral (
@@ -118,26 +113,31 @@ function inEachAccount(db: Db, source: RawBuilder<unknown>, inLists = false): Ra
 }
 
 /**
- * Rows of a collection, those that changed last first.
- * @throws DatabaseUnavailable, also where it takes too long
+ * Rows of a collection, the last changed first.
+ * @param filter `state`: only rows with it; `before`: only rows with a smaller change ID
+ * @returns `next`: the `before` of the next part; undefined at the end
+ * @throws DatabaseUnavailable, also if it takes too long
  */
-export async function newestRows(db: Db, filter: RowFilter) {
+export async function newestRows(
+  db: Db,
+  filter: Omit<RowAddress, 'key'> & Readonly<Record<'state' | 'before', string | undefined>>,
+): Promise<{ readonly at: string; readonly found: readonly Hit[]; readonly next: string | undefined }> {
   const { userId, state, before } = filter;
   const most = state === undefined ? MOST_FOUND + 1 : LOOKED_AT;
   return lookupSnapshot(db, async (trx, at) => {
-    const { rows } = await trx.sql<Line & { readonly changeId: string }>`
+    const { rows } = await trx.sql<ResultRow & { readonly changeId: string }>`
       ${newestOf(tableOf(db.schema, filter.collection), userId, most, before)}`;
-    const asked = state === undefined ? rows : rows.filter((row) => row.state === state);
-    const first = asked.slice(0, MOST_FOUND);
-    const last = asked.length > MOST_FOUND ? first.at(-1) : rows[most - 1];
+    const matching = state === undefined ? rows : rows.filter((row) => row.state === state);
+    const first = matching.slice(0, MOST_FOUND);
+    const last = matching.length > MOST_FOUND ? first.at(-1) : rows[most - 1];
     return { at, found: first.map(foundIn), next: last?.changeId };
   });
 }
 
-/** The account's rows that changed last, the newest first: the end of each table's index by `_change_id`. */
-export async function latestRows(db: Db, userId: string): Promise<Found[]> {
+/** The account's last changed rows, the newest first: from the end of each table's index by `_change_id`. */
+export async function latestRows(db: Db, userId: string): Promise<Hit[]> {
   const parts = COLLECTIONS.map(({ name }) => newestOf(tableOf(db.schema, name), userId, LATEST));
-  const { rows } = await db.sql<Line>`
+  const { rows } = await db.sql<ResultRow>`
     select v.* from (${sql.join(parts, sql` union all `)}) as v order by v."changeId" desc limit ${LATEST}`;
   return rows.map(foundIn);
 }
@@ -149,9 +149,9 @@ function newestOf(table: Table, userId: string, most: number, before?: string): 
 }
 
 /**
- * Runs `work` on one snapshot, where a statement takes three seconds at most and tables are read by their indexes: what
- * is looked up is a few rows of many, whatever the statistics say or leave out. `at` is the database's time.
- * @throws DatabaseUnavailable where a statement takes longer
+ * Runs `work` on one snapshot. A statement may take three seconds, and reads tables by their indexes, whatever the
+ * statistics say: lookups need few rows of many. `at` is the database's time.
+ * @throws DatabaseUnavailable if a statement takes longer
  */
 export function lookupSnapshot<T>(db: Db, work: (trx: Db, at: string) => Promise<T>): Promise<T> {
   return db.snapshot(async (trx) => {
@@ -163,16 +163,11 @@ export function lookupSnapshot<T>(db: Db, work: (trx: Db, at: string) => Promise
   });
 }
 
-/** A row of the statements. */
-interface Line extends Omit<Found, 'row' | 'at'> {
-  readonly collection: string | null;
-  readonly key: string | null;
-  readonly at: Date;
-  /** Of a submission. */
-  readonly response: string | null;
-}
+/** A result of the statements; `response`: of a submission. */
+type ResultRow = Omit<Hit, 'row' | 'at'> &
+  Readonly<Record<'collection' | 'key' | 'response', string | null>> & { readonly at: Date };
 
-/** Columns of `Line`, of a row `r` of the table; a company's has a domain (docs/tables.md, "Companies"). */
+/** Columns of `ResultRow` from a row `r` of the table; a company's row has a domain (docs/tables.md, "Companies"). */
 function shown(table: Table): RawBuilder<unknown> {
   const [user = '', ...key] = keyColumns(table);
   const parts = (key.length === 0 ? [user] : key).map((column) => sql`${sql.id('r', column)}::text`);
@@ -185,7 +180,7 @@ function shown(table: Table): RawBuilder<unknown> {
 }
 
 /** A submission leads to the row that its answer names, else to its target. */
-function foundIn({ userId, by, name, state, at, collection, key, response }: Line): Found {
+function foundIn({ userId, by, name, state, at, collection, key, response }: ResultRow): Hit {
   const named = response === null ? undefined : rowsOfAnswer(response).find((each) => each.key !== '');
   const table = named?.collection ?? collection ?? TARGETS[name ?? ''] ?? '';
   const row = rowAddress(userId, table, named?.key ?? key ?? '');
@@ -195,14 +190,14 @@ function foundIn({ userId, by, name, state, at, collection, key, response }: Lin
 /** Characters shown of a value, and of the whole item. */
 const VALUE = 2_000;
 const RAW = 20_000;
-/** Entries of a story that are shown, the newest ones; and lines of it, at most: a version has one for each field. */
+/** Most entries of a story, and most lines: a version has one line for each field. */
 const ENTRIES = 100;
 const LINES = 2_000;
 
 /**
- * The row, what happened to it, and what the daemon has still to do about it, on one snapshot.
- * @returns undefined where neither a row, nor an event, a submission or an item in quarantine has the address
- * @throws DatabaseUnavailable, also where it takes too long
+ * The row, its history, and the daemon's plans for it, on one snapshot.
+ * @returns undefined if no row, event, submission or item in quarantine has the address
+ * @throws DatabaseUnavailable, also if it takes too long
  */
 export async function readRow(db: Db, row: RowAddress): Promise<RowStory | undefined> {
   return lookupSnapshot(db, async (trx, at) => {
@@ -214,10 +209,8 @@ export async function readRow(db: Db, row: RowAddress): Promise<RowStory | undef
   });
 }
 
-type StoredRow = Pick<RowStory, 'state' | 'columns' | 'raw'>;
-
-/** The row as it is, or its last image, which MIRROR_DELETES=hard leaves in history. */
-async function storedRow(db: Db, row: RowAddress): Promise<StoredRow | undefined> {
+/** The row, or its last image, which MIRROR_DELETES=hard leaves in history. */
+async function storedRow(db: Db, row: RowAddress) {
   const table = tableOf(db.schema, row.collection);
   const key = [row.userId, ...keyParts(row)];
   const isRow = sql.join(
@@ -225,7 +218,7 @@ async function storedRow(db: Db, row: RowAddress): Promise<StoredRow | undefined
     sql` and `,
   );
   // In the order of its columns, the mirror's own ones last.
-  const { rows } = await db.sql<StoredRow>`
+  const { rows } = await db.sql<Pick<RowStory, 'state' | 'columns' | 'raw'>>`
     select case when f.live then 'live' else 'deleted' end as state,
       ${cut(sql`coalesce(f._verbatim, jsonb_pretty(f._raw))`, RAW)} as raw, (
         select json_agg(json_build_object('name', v.key, 'value', ${cut(sql`v.value`, VALUE)})
@@ -243,16 +236,17 @@ async function storedRow(db: Db, row: RowAddress): Promise<StoredRow | undefined
 }
 
 /**
- * `row_story` and what its callers can't see, the daemon's own state: the newest first, fields of one change together.
- * @param isRead when its collection is read next belongs to it: nothing is to come of a row that is gone
+ * `row_story` and the daemon's own state, which callers of that function can't see. The newest first, fields of one
+ * change together.
+ * @param isRead includes the next readings of its collection, which a row that is gone does not have
  */
-async function timelineOf(db: Db, row: RowAddress, isRead: boolean): Promise<StoryEntry[]> {
+async function timelineOf(db: Db, row: RowAddress, isRead: boolean): Promise<RowStory['timeline']> {
   const { userId, collection, key } = row;
   const most = ENTRIES + 1;
   const [own, list = ''] = keyParts(row).toReversed();
   const ofRow = sql`x._user_id = ${userId}::bigint and x.collection = ${collection}`;
-  // An item may say that it was made in a year that ISO 8601 can't write with four digits.
-  const { rows } = await db.sql<StoryEntry>`
+  // An item's own date may lie in a year that ISO 8601 can't write with four digits.
+  const { rows } = await db.sql<RowStory['timeline'][number]>`
     select to_json(s.at) as at, s.what, s.by, (array_agg(s.after) filter (where s.field is null))[1] as more,
       coalesce(json_agg(json_build_object('field', left(s.field, 200), 'before', ${cut(sql`s.before::text`, VALUE)},
         'after', ${cut(sql`s.after::text`, VALUE)}) order by s.field) filter (where s.field is not null), '[]') as fields

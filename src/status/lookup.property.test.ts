@@ -30,7 +30,7 @@ const address: fc.Arbitrary<RowAddress> = fc
     }),
   );
 
-it('leads from a row to its address and back, through whatever a browser makes of it', () => {
+it('a row leads to its address and back, through the encoding of a browser', () => {
   fc.assert(
     fc.property(address, (row) => {
       const { pathname, searchParams: asked } = new URL(`/prefix/${rowPath(row)}`, 'http://localhost:8080');

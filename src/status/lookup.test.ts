@@ -14,7 +14,7 @@ it.each([
   expect(rowAddress('42', name, key)).toBeUndefined();
 });
 
-it('a number is the same number however it is written', () => {
+it('a number has one key in all its spellings', () => {
   expect(rowAddress('042', 'lists', '-007')).toEqual({ userId: '42', collection: 'lists', key: '-7' });
   expect(rowAddress('me', 'lists', '7')).toBeUndefined();
 });

@@ -1,80 +1,53 @@
 import { collection, COLLECTIONS, type CollectionName, type KeyType } from '../model/collections.ts';
 import { MAX_TEXT_KEY_BYTES, readKey } from '../model/key.ts';
 
-/** Which row of the mirror is meant. */
 export interface RowAddress {
   /** Decimal digits of a bigint. */
   readonly userId: string;
   readonly collection: CollectionName;
-  /** As in the view `changes`: that of a list's item is `<list_id>:<id>`, that of `account` its `_user_id`. */
+  /** As in the view `changes`: `<list_id>:<id>` for a list's item, `_user_id` for `account`. */
   readonly key: string;
 }
 
-/** What a search finds, or a list of rows has. Moments are ISO 8601, in UTC. */
-export interface Found {
+/** A search result, or a row of a list. */
+export interface Hit {
   readonly userId: string;
   /** What names the row: `event evt_1`, `submission 5`; null: it is the row itself. */
   readonly by: string | null;
-  /** Undefined: none that there can be. */
+  /** Undefined if no such row can exist. */
   readonly row: RowAddress | undefined;
-  /** What it says of itself. */
+  /** The item's own name. */
   readonly name: string | null;
   /** `deleted`, or its own status. */
   readonly state: string | null;
-  /** When it last changed, was deleted, came or was queued. */
+  /** When it last changed, was deleted, was received or was queued; ISO 8601 in UTC. */
   readonly at: string;
 }
 
-export interface SearchResults {
-  /** The database's time. */
-  readonly at: string;
-  readonly found: readonly Found[];
-  /** There are others: only a narrower search shows them. */
-  readonly more: boolean;
-}
-
-/** Which rows of a collection are listed: of a state, and with change IDs below `before`; else all. */
-export interface RowFilter {
-  readonly userId: string;
-  readonly collection: CollectionName;
-  readonly state: string | undefined;
-  readonly before: string | undefined;
-}
-
-/** What changed last comes first. */
-export interface RowList {
-  readonly at: string;
-  readonly found: readonly Found[];
-  /** The `before` by which the list goes on; undefined: this is its end. */
-  readonly next: string | undefined;
-}
-
-/** What happened to a row at a moment, or will: lines of `row_story` that belong together, and the daemon's own. */
-export interface StoryEntry {
-  readonly at: string;
-  readonly what: string;
-  readonly by: string | null;
-  readonly more: Readonly<Record<string, unknown>> | null;
-  /** Before and after as JSON text, cut where it is long; null: the item did not have it. */
-  readonly fields: readonly Readonly<Record<'field' | 'before' | 'after', string | null>>[];
-}
-
-/** A row, or its last version where it is removed. */
+/** A row, or its last version if it is removed. */
 export interface RowStory {
+  /** The database's time. */
   readonly at: string;
   /** `absent`: nothing is mirrored under this key, but something names it. */
   readonly state: 'live' | 'deleted' | 'absent';
-  /** The newest first. */
-  readonly timeline: readonly StoryEntry[];
+  /** Past and planned: lines of `row_story` that belong together, and the daemon's own. The newest first. */
+  readonly timeline: readonly {
+    readonly at: string;
+    readonly what: string;
+    readonly by: string | null;
+    readonly more: Readonly<Record<string, unknown>> | null;
+    /** Before and after as JSON text, which may be cut; null: the item did not have the field. */
+    readonly fields: readonly Readonly<Record<'field' | 'before' | 'after', string | null>>[];
+  }[];
   /** Older entries are left out. */
   readonly more: boolean;
-  /** Those without a value are left out. */
+  /** Columns with a value. */
   readonly columns: readonly Readonly<Record<'name' | 'value', string>>[];
-  /** The whole item as JSON text, cut where it is long. */
+  /** The whole item as JSON text, which may be cut. */
   readonly raw: string | null;
 }
 
-/** The row of these, each as it is stored. @returns undefined where there can be no such row */
+/** Checks and normalizes the parts. @returns undefined if no such row can exist */
 export function rowAddress(userId: string, name: string, key: string): RowAddress | undefined {
   const entry = COLLECTIONS.find((each) => each.name === name);
   const user = keyOf('bigint', userId);
@@ -93,18 +66,18 @@ export function rowName(row: RowAddress): string {
   return list === undefined ? `${row.collection} ${own}` : `${row.collection} ${own} of list ${list}`;
 }
 
-/** The address of the row's page, without a slash before it: `rows?user=42&collection=list_items&key=7%3Aa`. */
+/** Relative address of the row's page: `rows?user=42&collection=list_items&key=7%3Aa`. */
 export function rowPath({ userId: user, collection: name, key }: RowAddress): string {
   return `rows?${String(new URLSearchParams({ user, collection: name, key }))}`;
 }
 
-/** The text as a key is stored; undefined where no key reads so. */
+/** The key as stored; undefined if the text is no key. */
 export function keyOf(type: KeyType, text: string): string | undefined {
   const reading = readKey(type, JSON.stringify(text));
   return 'key' in reading ? reading.key : undefined;
 }
 
-/** The values of the key's columns after `_user_id`: a list's ID before its item's, none of `account`. */
+/** Values of the key's columns after `_user_id`: a list's ID before its item's; none for `account`. */
 export function keyParts({ collection: name, key }: Pick<RowAddress, 'collection' | 'key'>): string[] {
   const entry = collection(name);
   if (entry.kind === 'single') return [];
@@ -112,5 +85,5 @@ export function keyParts({ collection: name, key }: Pick<RowAddress, 'collection
   return entry.parent === undefined || colon === -1 ? [key] : [key.slice(0, colon), key.slice(colon + 1)];
 }
 
-/** Characters of what may be searched for: no ID is longer. */
+/** Longest query, in characters: no ID is longer. */
 export const LONGEST_QUERY = MAX_TEXT_KEY_BYTES;

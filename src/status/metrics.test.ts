@@ -6,7 +6,9 @@ import {
   before,
 } from '../../test/support/processes/status-report.ts';
 import { MalformedAnswer, RateLimited, TransportError } from '../model/errors.ts';
-import { createMetrics, type RequestEnded } from './metrics.ts';
+import { createMetrics, type Metrics } from './metrics.ts';
+
+type RequestEnded = Parameters<Metrics['requestEnded']>[0];
 
 const scope = { userId: '42', collection: 'list_items', parent: '7' } as const;
 const request = (changes: Partial<RequestEnded>): RequestEnded => ({
@@ -89,7 +91,7 @@ describe('metrics', () => {
     expect(found.get(`${submissions}"queued"}`)).toBe(1);
   });
 
-  it('have a series at 0 for all that is known beforehand, so that increase() sees the first event', async () => {
+  it('start known series at 0, so that increase() sees the first event', async () => {
     const endpoints = [
       { route: '/v1/research', group: 'other' },
       { route: '/v1/research', group: 'research_enrich' },
@@ -133,7 +135,7 @@ describe('metrics', () => {
     expect([found.get(`${of}"other"}`), found.get(`${of}"bulk_lists"}`)]).toEqual([3, 0]);
   });
 
-  it('show credits, keys, the size of the database, and what is still to be done', async () => {
+  it('show credits, keys, the size of the database, and backlogs', async () => {
     const backlog = { dueLists: 4, unfinishedRows: 5, fieldsToFill: 6 };
     const collections = [
       sampleCollection({ collection: 'list_items', ...backlog }),
@@ -179,7 +181,7 @@ describe('metrics', () => {
     expect((await samples(metrics, held, true)).get('submissions_on_hold')).toBe(1);
   });
 
-  it('show the report: freshness as moments, rows, budgets', async () => {
+  it('show the report: freshness as times, rows, budgets', async () => {
     const jobs = sampleCollection({ polledAt: before(20), completeAsOf: null, quarantinedItems: 2 });
     const report = sampleReport({ accounts: [sampleAccount({ collections: [jobs] })] });
     const found = await samples(metrics, report, true);
@@ -197,7 +199,7 @@ describe('metrics', () => {
     expect(found.get('build_info{version="1.2.3"}')).toBe(1);
   });
 
-  it('forget what the report does not show any more, and everything of it when there is none', async () => {
+  it('forget what is no longer in the report, and all of it without a report', async () => {
     await metrics.render(sampleReport(), true);
     const without = await samples(metrics, sampleReport({ accounts: [], healthy: false }), true);
     expect([...without.keys()].filter((name) => name.includes('user_id='))).toEqual([]);

@@ -7,42 +7,20 @@ import {
   type LabelValues,
   Registry,
 } from '@prometheus-io/client';
+import { DELIVERY_RESULTS, type DeliveryResult } from '../events/receiver.ts';
 import { GAUGE_COLUMNS } from '../model/collection-columns.ts';
 import { COLLECTION_NAMES } from '../model/collections.ts';
-import { DELIVERY_RESULTS, type DeliveryResult } from '../events/receiver.ts';
-import { OPERATION_NAMES, type OperationName, type SubmissionOutcome } from '../model/submission.ts';
-import {
-  type DeletionsJudged,
-  type PageWritten,
-  WALK_KINDS,
-  WALK_OUTCOMES,
-  type WalkEnded,
-} from '../model/sync-events.ts';
 import type * as Errors from '../model/errors.ts';
+import { OPERATION_NAMES, type OperationName, type SubmissionOutcome } from '../model/submission.ts';
+import { WALK_KINDS, WALK_OUTCOMES } from '../model/sync-events.ts';
+import type { DeletionsJudged, PageWritten, WalkEnded } from '../model/sync-events.ts';
 import { PROBLEM_CAUSES } from './problem.ts';
 import { KEY_STATES, type StatusReport } from './status-report.ts';
 
-export interface KnownEndpoint {
-  /** The path with `{id}` for IDs. */
-  readonly route: string;
-  /** The rate limit in which its requests count. */
-  readonly group: string;
-}
-
-/** An attempt of a request to the service, as the client reports it. */
-export interface RequestEnded extends KnownEndpoint {
-  /** Undefined: no answer. */
-  readonly status: number | undefined;
-  readonly durationMs: number;
-  readonly bytes: number;
-  /** Its name says the kind: `TransportError`, `MalformedAnswer`, … */
-  readonly error: Error | undefined;
-}
-
-/** Counters rise as things happen; gauges are read from the status report at a scrape. */
+/** Counters rise with events; gauges are read from the status report at a scrape. */
 export type Metrics = ReturnType<typeof createMetrics>;
 
-/** What each means; collections' columns say it themselves (src/model/collection-columns.ts). */
+/** Help texts; collections' columns have their own (src/model/collection-columns.ts). */
 const HELP = {
   build_info: 'Always 1; the label says which version runs.',
   ready: '1 while the database is migrated and can be written, as /readyz says.',
@@ -60,7 +38,7 @@ const HELP = {
   webhook_deliveries_total: 'Requests to the webhook’s listener, by what became of them.',
   events_total: 'Events stored, by type; types that the specification does not name are "other".',
   submissions_total: 'What came of sending submissions ("queued": it was not sent, and is tried again).',
-  // Of what a status report shows.
+  // From the status report.
   healthy: '1 while `research-mirror status` would end with 0.',
   problems: 'Problems that `research-mirror status` would list.',
   api_keys: 'Configured keys, by what is known of them.',
@@ -96,7 +74,7 @@ const SECONDS = 1000;
 const RESPONSE_SECONDS = [0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 const WALK_SECONDS = [0.1, 0.5, 1, 5, 15, 60, 300, 900, 3600, 14_400, 86_400];
 
-/** How requests usually end; any other status has its series from its first answer on. */
+/** Any other status gets its series with its first answer. */
 const USUAL_STATUSES = '200 201 202 400 401 402 403 404 408 409 422 425 429 500 502 503 504 none'.split(' ');
 const ERROR_KINDS: readonly (keyof typeof Errors)[] = [
   'TransportError',
@@ -107,8 +85,8 @@ const ERROR_KINDS: readonly (keyof typeof Errors)[] = [
   'RequestRefused',
   'KeyRefused',
 ];
-/** Event types of specification 6. */
-const EVENT_TYPES = [
+/** Event types of specification 6. Labels have no word that a sender chooses: each would be a new series. */
+const EVENT_TYPES: readonly string[] = [
   'research.completed',
   'research.failed',
   'bulk.completed',
@@ -116,25 +94,26 @@ const EVENT_TYPES = [
   'list.analyzed',
   'list.failed',
   'watchlist.change_detected',
-] as const;
-/** No label has a word that a sender chooses: each would be a series of its own. */
-const KNOWN_TYPES: ReadonlySet<string> = new Set(EVENT_TYPES);
+];
 const OTHER_TYPE = 'other';
 const ROW_OPS = ['insert', 'update', 'unchanged', 'quarantine', 'delete'] as const;
 const SENDING_OUTCOMES: readonly SubmissionOutcome['state'][] = ['accepted', 'rejected', 'unknown', 'queued'];
 
 /**
- * Labels never name a list: ten thousand lists would be ten thousand series. What counts events of known labels is
- * there with 0 from the beginning: `increase()` sees no first event in a series that begins with it.
- * @param endpoints that may be asked
+ * Labels never name a list: ten thousand lists would be ten thousand series. Counters of known labels start with 0:
+ * `increase()` misses the first event in a series that begins with it.
+ * @param endpoints endpoints that may be asked: the path with `{id}` for IDs, and its rate limit
  */
-export function createMetrics(version: string, endpoints: readonly KnownEndpoint[] = []) {
+export function createMetrics(
+  version: string,
+  endpoints: readonly Readonly<Record<'route' | 'group', string>>[] = [],
+) {
   const registry = new Registry();
   const routes = [...new Set(endpoints.map(({ route }) => route))];
   const delays = monitorEventLoopDelay({ resolution: SAMPLE_MS });
   delays.enable();
   collectProcessMetrics(registry, delays);
-  /** @param known values of each label, of which all combinations are there from the beginning */
+  /** @param known values of each label, whose combinations are all initialized */
   const counter = <Label extends string>(short: Name, known: KnownValues<Label>) => {
     const made = new Counter(named(registry, short, Object.keys(known) as Label[]));
     for (const labels of combinations(known)) made.inc(labels, 0);
@@ -165,10 +144,21 @@ export function createMetrics(version: string, endpoints: readonly KnownEndpoint
 
   return {
     contentType: registry.contentType,
-    requestEnded({ route, group, status, durationMs, bytes, error }: RequestEnded): void {
+    /**
+     * An attempt of a request to the service.
+     * @param request `status`: undefined without an answer; `error`: its name is the kind
+     */
+    requestEnded(
+      request: (typeof endpoints)[number] &
+        Readonly<Record<'durationMs' | 'bytes', number>> & {
+          readonly status: number | undefined;
+          readonly error: Error | undefined;
+        },
+    ): void {
+      const { route, group, status, error } = request;
       requests.inc({ route, status: status === undefined ? 'none' : String(status) });
-      received.inc({ route }, bytes);
-      responseSeconds.observe({ route }, durationMs / SECONDS);
+      received.inc({ route }, request.bytes);
+      responseSeconds.observe({ route }, request.durationMs / SECONDS);
       if (status === 429) limited.inc({ route, group });
       if (error !== undefined) errors.inc({ route, kind: error.name });
     },
@@ -187,16 +177,15 @@ export function createMetrics(version: string, endpoints: readonly KnownEndpoint
     deletionsJudged({ scope: { collection }, deleted }: DeletionsJudged): void {
       rows.inc({ collection, op: 'delete' }, deleted);
     },
-    /** @param type of an event that was stored or known */
+    /** @param type of a stored event */
     deliveryJudged(result: DeliveryResult, type = ''): void {
       deliveries.inc({ result });
-      if (result === 'stored') events.inc({ type: KNOWN_TYPES.has(type) ? type : OTHER_TYPE });
+      if (result === 'stored') events.inc({ type: EVENT_TYPES.includes(type) ? type : OTHER_TYPE });
     },
-    /** @param outcome `queued`: it was not sent, and is tried again */
     submissionDone(operation: OperationName, outcome: SubmissionOutcome['state']): void {
       submissions.inc({ operation, outcome });
     },
-    /** Text for Prometheus. @param report undefined where none could be made: its gauges are then missing */
+    /** Text for Prometheus. @param report undefined if there is none: its gauges are then missing */
     async render(report: StatusReport | undefined, ready: boolean): Promise<string> {
       readiness.set(ready ? 1 : 0);
       return `${await registry.metrics()}\n${await reportMetrics(report, groups)}`;
@@ -218,7 +207,7 @@ function combinations<Label extends string>(known: KnownValues<Label>): LabelVal
   return all as LabelValues<Label>[];
 }
 
-/** Made from nothing at each scrape: what the report does not show any more is gone. @param groups with a rate limit */
+/** A new registry for each scrape: what is no longer in the report is gone. @param groups rate limits */
 function reportMetrics(report: StatusReport | undefined, groups: readonly string[]): Promise<string> {
   const registry = new Registry();
   const metrics = new Map<string, Gauge<string> | Counter<string>>();
@@ -232,10 +221,11 @@ function reportMetrics(report: StatusReport | undefined, groups: readonly string
   return registry.metrics();
 }
 
-type Sample = readonly [name: Name, labels: LabelValues<string>, value: number | undefined];
-
-/** Values; undefined: not shown. What has no account is there from the beginning, or no alert on it could fire. */
-function* samplesOf(report: StatusReport | undefined, groups: readonly string[]): Iterable<Sample> {
+/** Values, undefined if not shown. Those without an account are always there, or no alert on them could fire. */
+function* samplesOf(
+  report: StatusReport | undefined,
+  groups: readonly string[],
+): Iterable<readonly [name: Name, labels: LabelValues<string>, value: number | undefined]> {
   const { problems = [], keys = null, held = null, accounts = [] } = report ?? {};
   yield ['healthy', {}, Number(report?.healthy === true)];
   yield ['submissions_on_hold', {}, Number(held !== null)];
@@ -246,7 +236,6 @@ function* samplesOf(report: StatusReport | undefined, groups: readonly string[])
   for (const state of KEY_STATES) yield ['api_keys', { state }, keys?.[state] ?? 0];
   for (const { userId, state, credits, webhook, submissions, collections, budgets } of accounts) {
     const account = { user_id: userId };
-    // One that an operator took out has not stopped.
     yield ['account_active', account, { active: 1, stopped: 0, retired: undefined }[state]];
     yield ['credits', account, numberOf(credits?.left)];
     yield ['credits_burnt_last_day', account, numberOf(credits?.burntLastDay)];
@@ -266,12 +255,12 @@ function* samplesOf(report: StatusReport | undefined, groups: readonly string[])
       for (const { field, gauge } of GAUGE_COLUMNS) {
         const figure = each[field];
         if (typeof figure === 'number') yield [gauge.name, collection, figure];
-        // A paused collection grows old, which is no reason for an alert.
+        // A paused collection may be old without an alert.
         else if (each.state !== 'paused') yield [gauge.name, collection, seconds(figure)];
       }
     }
     for (const { key, groups: used } of budgets) {
-      // Of all groups, also those that nothing was sent to yet.
+      // All groups, also before their first request.
       for (const group of groups) yield ['budget_rate_limited_total', { ...account, key, group }, 0];
       for (const each of used) {
         const budget = { ...account, key, group: each.group };
@@ -295,30 +284,25 @@ function numberOf(digits: string | null | undefined): number | undefined {
 }
 
 /**
- * Those of the library whose names break the rules of Prometheus (`promtool check metrics` complains of them), and the
- * lags that it samples otherwise.
+ * The library's metrics whose names break the rules of Prometheus (`promtool check metrics` reports them), and its lags
+ * of the event loop, which are measured here.
  */
 const NOT_SHOWN = [
-  'nodejs_active_handles_total',
-  'nodejs_active_requests_total',
-  'nodejs_active_resources_total',
-  'nodejs_eventloop_utilization_histogram',
-  'nodejs_eventloop_utilization_summary',
-  ...['min', 'max', 'mean', 'stddev', 'p50', 'p90', 'p99'].map(
-    (each) => `nodejs_eventloop_lag_${each}_seconds`,
-  ),
+  ...['handles', 'requests', 'resources'].map((each) => `active_${each}_total`),
+  ...['histogram', 'summary'].map((each) => `eventloop_utilization_${each}`),
+  ...['min', 'max', 'mean', 'stddev', 'p50', 'p90', 'p99'].map((each) => `eventloop_lag_${each}_seconds`),
 ];
-/** Milliseconds, the longest timer of Node: what is not shown, or measured otherwise, need not be sampled. */
-const NEVER = 2_147_483_647;
+/** Node's longest timer, ms: turns the library's sampling off. */
+const LONGEST_TIMER_MS = 2_147_483_647;
 /**
- * Between two samples of the event loop (ms). The library takes one each 10 ms, and shows that wait as lag: a hundred
- * wake-ups a second, 0.7 % of a core in a process that does nothing else.
+ * Time between two samples of the event loop, ms. The library takes one each 10 ms and counts that wait as lag: that
+ * costs 0.7 % of a core in an idle process.
  */
 const SAMPLE_MS = 250;
 
 /**
  * Memory, processor time, open files, event loop and garbage collection of this process.
- * @param delays of the event loop, in nanoseconds from one sample to the next
+ * @param delays delays of the event loop with the time between samples, nanoseconds
  */
 export function collectProcessMetrics(
   registry: Registry,
@@ -326,16 +310,16 @@ export function collectProcessMetrics(
 ): void {
   collectDefaultMetrics({
     register: registry,
-    eventLoopUtilizationTimeout: NEVER,
-    eventLoopMonitoringPrecision: NEVER,
+    eventLoopUtilizationTimeout: LONGEST_TIMER_MS,
+    eventLoopMonitoringPrecision: LONGEST_TIMER_MS,
   });
-  for (const name of NOT_SHOWN) registry.removeSingleMetric(name);
+  for (const name of NOT_SHOWN) registry.removeSingleMetric(`nodejs_${name}`);
   const lag = new Gauge({
     name: 'nodejs_eventloop_lag_p99_seconds',
     help: `How late the event loop ran timers since the last scrape, 99th percentile, sampled each ${SAMPLE_MS} ms.`,
     registers: [],
     collect() {
-      // Without the wait between two samples; 0 without samples.
+      // 0 without samples.
       this.set(Math.max(0, delays.percentile(99) / 1e9 - SAMPLE_MS / 1e3));
       delays.reset();
     },

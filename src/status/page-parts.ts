@@ -1,50 +1,48 @@
 import { formatCount as count } from '@research-mirror/runtime/figures';
 import { CELL_COLUMNS, type CellColumn, NOTE_COLUMNS } from '../model/collection-columns.ts';
-import { type Found, rowName, rowPath } from './lookup.ts';
+import { type Hit, rowName, rowPath } from './lookup.ts';
 import { html, type Html, raw } from './reply.ts';
 import { accountFacts, age, cellWords, deletionWords, shortened } from './report-words.ts';
 import type { AccountStatus, CollectionStatus, StatusReport, WaitingDeletion } from './status-report.ts';
 
-export interface Shown {
+export interface PageData {
   readonly report: StatusReport;
-  /** The account whose page it is; undefined: the first page. */
+  /** The page's account; undefined: the first page. */
   readonly userId: string | undefined;
-  /** Those of the account that is shown whole that changed last, the newest first; undefined: they can't be read now. */
-  readonly latestRows: readonly Found[] | undefined;
-  /** Why there is no newer report; undefined: this one is new. */
+  /** The last changed rows of the account that is shown in full; undefined if they can't be read now. */
+  readonly latestRows: readonly Hit[] | undefined;
+  /** Why there is no newer report; undefined if this one is new. */
   readonly why?: string | undefined;
 }
 
-/** The way from a page's folder to that of the first page. */
+/** Relative path from a page's folder to the first page's. */
 export function rootOf(userId: string | undefined): string {
   return userId === undefined ? '' : '../';
 }
 
-/** The state where there is only an old report. */
 export const NOT_KNOWN = chip('idle', 'not known');
 
 export function accountChip(state: 'stopped' | 'retired'): Html {
   return chip(state === 'stopped' ? 'failing' : 'idle', state);
 }
 
-/** One account: its collections, what else goes on, what waits, what changed. */
-export function accountParts(account: AccountStatus, shown: Shown): Html {
-  const { report, latestRows } = shown;
-  const root = rootOf(shown.userId);
+export function accountParts(account: AccountStatus, page: PageData): Html {
+  const { report, latestRows } = page;
+  const root = rootOf(page.userId);
   const { userId, email, state, error, collections, webhook } = account;
   const { at } = report;
   const deletions = report.deletions.filter((each) => each.userId === userId);
   return html`<section class="account">
-      <h2>${shown.userId === undefined ? `Account ${userId}` : 'Collections'}</h2>
+      <h2>${page.userId === undefined ? `Account ${userId}` : 'Collections'}</h2>
       ${email === null ? '' : html`<p class="quiet long">${email}</p>`}
       ${state === 'active' ? '' : accountChip(state)}
       ${[error, webhook.error].map((why) => (why === null ? '' : html`<p class="error">${why}</p>`))}
       ${table(
         'Collection',
         collections,
-        (row) => collectionName(row, userId, shown),
+        (row) => collectionName(row, userId, page),
         [
-          ['State', ({ state }) => (shown.why === undefined ? chip(state, state) : NOT_KNOWN)],
+          ['State', ({ state }) => (page.why === undefined ? chip(state, state) : NOT_KNOWN)],
           ...CELL_COLUMNS.map((column): PageColumn<CollectionStatus> => [
             column.cell.title,
             (row) => columnCell(column, row, at),
@@ -65,7 +63,7 @@ export function accountParts(account: AccountStatus, shown: Shown): Html {
     ${latestRows?.length === 0 ? '' : section('changes', 'Latest changes', latestRows && latest(latestRows, at, root))}`;
 }
 
-/** @param content undefined: it can't be read now */
+/** @param content undefined if it can't be read now */
 function section(id: string, title: string, content: Html | undefined): Html {
   return html`<section class="${id}" aria-labelledby="${id}">
     <h2 id="${id}">${title}</h2>
@@ -73,8 +71,8 @@ function section(id: string, title: string, content: Html | undefined): Html {
   </section>`;
 }
 
-/** It leads to the collection's newest rows. Why they can't be read is said where no problem above says it. */
-function collectionName(row: CollectionStatus, account: string, { report, why, userId }: Shown): Html {
+/** A link to the collection's newest rows. It has the last error unless a problem above has it. */
+function collectionName(row: CollectionStatus, account: string, { report, why, userId }: PageData): Html {
   const { collection, state, lastError } = row;
   const isSaid =
     why === undefined && report.problems.some(({ affects }) => affects.includes(`${account}/${collection}`));
@@ -100,7 +98,6 @@ function columnCell(column: CellColumn, row: CollectionStatus, at: string): Html
 
 const KEY = 48;
 
-/** Rows that look deleted and are still there: why, and who has to do what. */
 function waiting(deletions: readonly WaitingDeletion[], at: string, root: string): Html {
   const link = ({ userId, collection }: WaitingDeletion, key: string): Html =>
     html`<a class="key" href="${root}${rowPath({ userId, collection, key })}">${shortened(key, KEY)}</a>`;
@@ -121,23 +118,23 @@ function waiting(deletions: readonly WaitingDeletion[], at: string, root: string
     </ul>`;
 }
 
-function latest(rows: readonly Found[], at: string, root: string): Html {
-  const columns: PageColumn<Found>[] = [
+function latest(rows: readonly Hit[], at: string, root: string): Html {
+  const columns: PageColumn<Hit>[] = [
     ['State', stateChip],
     ['When', (row) => moment(row.at, at, '')],
   ];
   return table('Row', rows, (row) => foundName(row, root), columns, 'The rows that changed last');
 }
 
-/** Title, content, and whether it is a figure. The title is on each cell too: a phone shows rows as blocks. */
+/** Title, content, and whether it is a figure. Cells repeat the title: a phone shows rows as blocks. */
 type PageColumn<Row> = readonly [string, (row: Row) => Html | string, boolean?];
 
 const FIGURE = raw('class="figure"');
 
 /**
- * A table that a phone shows as blocks: its roles are said, since blocks have none of their own.
- * @param name what is in the first column, under `title`
- * @param caption what the table is, for who can't see what it stands under
+ * A table that a phone shows as blocks, which have no roles of their own.
+ * @param name content of the first column, under `title`
+ * @param caption for readers who can't see the table's place
  */
 export function table<Row>(
   title: string,
@@ -176,7 +173,7 @@ export function table<Row>(
   </table>`;
 }
 
-/** A moment as seen at `at`; `none` where there is none. */
+/** Age of `value` at `at`; `none` for null. */
 export function moment(value: string | null, at: string, none: string): Html {
   return value === null ? html`<span class="quiet">${none}</span>` : time(value, age(value, at), at);
 }
@@ -191,19 +188,19 @@ export function chip(kind: string, text: string): Html {
 
 const NAME = 120;
 
-/** A row that was found, or what names it, with a link to its page. @param root the way to the first page's folder */
-export function foundName({ by, row, name }: Found, root = ''): Html {
+/** Name of a row, or of what names it, with a link to its page. @param root relative path to the first page's folder */
+export function foundName({ by, row, name }: Hit, root = ''): Html {
   const rowText = row === undefined ? '' : shortened(rowName(row), NAME);
   const text = by ?? rowText;
   return html`${row === undefined ? text : html`<a class="key" href="${root}${rowPath(row)}">${text}</a>`}
     <small>${name ?? ''}${by === null || row === undefined ? '' : ` about ${rowText}`}</small>`;
 }
 
-export function stateChip({ state }: Found): Html {
+export function stateChip({ state }: Hit): Html {
   return state === null ? html`<span class="quiet">–</span>` : chip('idle', state);
 }
 
-/** A moment in UTC, to the second; without the date on the day of `at`. Both are ISO 8601. */
+/** Time in UTC, to the second, without the date if it is that of `at`. Both are ISO 8601. */
 export function absolute(moment: string, at: string): string {
   const [date = '', time = ''] = new Date(moment).toISOString().split('T');
   const clock = `${time.slice(0, 8)} UTC`;

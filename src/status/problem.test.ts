@@ -11,7 +11,7 @@ const problem: Problem = {
 };
 const now = Date.parse('2026-01-01T00:10:00.000Z');
 
-it('a problem as one line says what, where, since when, what happens by itself and what mends it', () => {
+it('a problem’s line says what, where, since when, what happens by itself, and the remedy', () => {
   expect(problemLine(problem, now)).toBe(
     'polls are late; affects 1/lists; since 10 min ago; by itself: nothing; do: research-mirror start',
   );

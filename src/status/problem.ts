@@ -1,16 +1,16 @@
 import { formatAge } from '@research-mirror/runtime/figures';
 
-const AGAIN = 'it is tried again, at the latest after 5 minutes';
-const POLLS = 'only polls find changes';
+const RETRIED = 'it is tried again, at the latest after 5 minutes';
+const POLLS_ONLY = 'only polls find changes';
 
 /**
- * What may be wrong, the worst first: labels of a metric, and headings of the runbook (docs/operations.md, "Problems").
- * Each with what happens without anybody, and what mends it, where the place or the message does not say more.
+ * Causes of problems, the worst first: labels of a metric, and headings of the runbook (docs/operations.md,
+ * "Problems"). Each with what happens by itself and the remedy, unless a finding says more.
  */
 export const PROBLEMS = {
   database_unready: ['it is tried again all the time', '"research-mirror doctor" says what is in the way'],
   database_refuses: [
-    AGAIN,
+    RETRIED,
     'take away what refuses it: "research-mirror doctor" names triggers, rules and their like',
   ],
   database_behind: ['the next start brings it up', '"research-mirror migrate"'],
@@ -32,7 +32,7 @@ export const PROBLEMS = {
     'set a good key in MIRROR_API_KEY, and start again',
   ],
   nothing_mirrored: ['mirroring begins as soon as it is known whose the keys are', null],
-  collection_failing: [AGAIN, '"research-mirror doctor" finds out why'],
+  collection_failing: [RETRIED, '"research-mirror doctor" finds out why'],
   polls_late: ['they are made up as soon as the daemon comes to it', null],
   full_walks_late: ['they are made up as soon as the daemon comes to it', null],
   fields_waiting: ['they stay in _raw, and everything else is mirrored', null],
@@ -42,8 +42,8 @@ export const PROBLEMS = {
     'they are tried again with each full walk',
     'take away what refuses them (a constraint, a column that may not be null, a trigger); then "research-mirror sync --full"',
   ],
-  webhook_refused: [`${POLLS}; it is registered again, at most hourly`, null],
-  webhook_displaced: [POLLS, null],
+  webhook_refused: [`${POLLS_ONLY}; it is registered again, at most hourly`, null],
+  webhook_displaced: [POLLS_ONLY, null],
   webhook_astray: ['it is tried again each quarter of an hour; polls find changes', null],
   submissions_held: [
     'nothing is sent; mirroring goes on',
@@ -57,27 +57,27 @@ export interface Problem {
   readonly cause: ProblemCause;
   /** What is wrong, without a full stop. */
   readonly what: string;
-  /** When it began, ISO 8601, as far as it is known. */
+  /** When it began, ISO 8601, if known. */
   readonly since: string | null;
-  /** `42`, `42/lists`, `lists (…)`: accounts, their collections, one of all accounts; empty: the whole mirror. */
+  /** Accounts (`42`), their collections (`42/lists`), collections of all accounts (`lists (…)`); empty: everything. */
   readonly affects: readonly string[];
   readonly byItself: string;
-  /** What mends it: a command or what to set. Null: `what` says it. */
+  /** A command, or what to set. Null: `what` says it. */
   readonly remedy: string | null;
 }
 
-/** The scope, the request that met it, its cursor, and numbers: what one origin says differently in each place. */
+/** The scope, the request, its cursor, and numbers: what differs between places where one cause shows. */
 const OF_ONE_PLACE = /\d+\/[a-z_]+(?:\/\S+)?: |\b[A-Z]{3,7} \/\S*|\((?:after "[^"]*"|from the top)\)|\d+/g;
 
-/** What is the same wherever the same origin is met. */
+/** Equal for all messages of one cause. */
 export function withoutPlace(why: string): string {
   return why.replaceAll(OF_ONE_PLACE, '');
 }
 
-/** So many are named; of more it is counted what they are. */
+/** Most places that are named; more are counted. */
 const NAMED = 4;
 
-/** What a problem affects, in a few words: `42/lists, 43`, or `36 collections of 12 accounts`; '' for the whole mirror. */
+/** `42/lists, 43`, or `36 collections of 12 accounts`; '' for the whole mirror. */
 export function affectedBy({ affects }: Pick<Problem, 'affects'>): string {
   if (affects.length <= NAMED) return affects.join(', ');
   const accounts = new Set(affects.map((each) => each.split('/')[0]));
@@ -86,7 +86,6 @@ export function affectedBy({ affects }: Pick<Problem, 'affects'>): string {
   return collections === 0 ? plural : `${collections} collections of ${plural}`;
 }
 
-/** The problem as one line for people: what, what it affects, since when, what happens by itself, what mends it. */
 export function problemLine(problem: Problem, now: number): string {
   const { what, since, byItself, remedy } = problem;
   const affected = affectedBy(problem);

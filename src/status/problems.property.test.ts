@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { PROBLEM_CAUSES } from './problem.ts';
-import { type FoundProblem, groupProblems } from './problems.ts';
+import { type Finding, groupProblems } from './problems.ts';
 
-const finding: fc.Arbitrary<FoundProblem> = fc.record(
+const finding: fc.Arbitrary<Finding> = fc.record(
   {
     cause: fc.constantFrom(...PROBLEM_CAUSES.slice(0, 3)),
     what: fc.constantFrom('a', 'b'),
@@ -16,7 +16,7 @@ const finding: fc.Arbitrary<FoundProblem> = fc.record(
   { requiredKeys: ['cause', 'what', 'byItself'] },
 );
 
-it('has each finding in exactly one problem, no two problems of one origin, and the worst first', () => {
+it('each finding is in one problem, each origin has one problem, and the worst comes first', () => {
   fc.assert(
     fc.property(fc.array(finding), (findings) => {
       const problems = groupProblems(findings);
@@ -26,7 +26,7 @@ it('has each finding in exactly one problem, no two problems of one origin, and 
       expect(problems).toHaveLength(new Set(origins).size);
       // Those of one cause stay in the order in which they were found.
       const place = (origin: string): number =>
-        PROBLEM_CAUSES.indexOf((JSON.parse(origin) as [FoundProblem['cause']])[0]);
+        PROBLEM_CAUSES.indexOf((JSON.parse(origin) as [Finding['cause']])[0]);
       const worstFirst = [...new Set(origins)].toSorted((one, other) => place(one) - place(other));
       for (const [index, { cause, where, since }] of findings.entries()) {
         const problem = problems[worstFirst.indexOf(origins[index] ?? '')];

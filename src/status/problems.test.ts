@@ -25,7 +25,7 @@ function account(collections = [lists()], changes: Partial<AccountStatus> = {}):
   return sampleAccount({ collections, ...changes });
 }
 
-/** As people read it. */
+/** Problems and notes as people read them. */
 function lines(
   accounts: readonly AccountStatus[],
   processes = DAEMON,
@@ -36,7 +36,7 @@ function lines(
   return { problems: problems.map((each) => problemLine(each, NOW.getTime())), notes };
 }
 
-describe('what is wrong', () => {
+describe('the judgement of a mirror', () => {
   const unread = [
     lists({ state: 'failing', lastError: 'GET /v1/lists was answered 401' }),
     watchlist({ state: 'failing', lastError: 'every API key is refused' }),
@@ -124,7 +124,7 @@ describe('what is wrong', () => {
     expect(lines([one], processes)).toEqual({ problems, notes });
   });
 
-  it('says at once that a refused key leaves an account to nobody, and nothing more when that is late', () => {
+  it('names the accounts that a refused key leaves unread, once', () => {
     const overdue = [lists({ state: 'overdue', nextPollAt: before(HOUR) })];
     const other = (owner: string | null, collections = overdue): AccountStatus =>
       account(collections, { userId: '43', owner });
@@ -135,7 +135,7 @@ describe('what is wrong', () => {
     for (const nobodys of [other(null), other('gone'), other(null, [lists()])]) {
       expect(lines([account(), nobodys], DAEMON, {}, [key]).problems).toEqual([affecting]);
     }
-    // Without such a key, without a daemon, and of an account that is read, late is late.
+    // Late readings count without such a key, without a daemon, and for accounts that are read.
     const polls = expect.stringMatching(/^polls are late; affects 43\/lists; /) as string;
     const accounts = [account(), other(null)];
     expect(lines(accounts).problems).toEqual([polls]);
@@ -145,7 +145,7 @@ describe('what is wrong', () => {
     expect(lines([other('p1')], DAEMON, {}, [key]).problems).toEqual(both);
   });
 
-  it('says once what is wrong with all accounts, since when, and what goes on by itself', () => {
+  it('has one problem for one cause in all accounts, with its begin', () => {
     const down = (_: unknown, nth: number): AccountStatus => {
       const failing = { state: 'failing', failingSince: before((nth + 5) * 60) } as const;
       const lastError = 'the service is down: no answer';
@@ -163,7 +163,7 @@ describe('what is wrong', () => {
     ]);
   });
 
-  it('says once what one failure is to a collection and to the lists of another', () => {
+  it('has one problem for a failure of a collection and of another one’s lists', () => {
     const [lastError, state] = ['GET /v1/ping was answered 500: oops', 'failing'] as const;
     const items = lists({ state, lastError: `5 lists could not be read, the last one: ${lastError}` });
     const { problems } = lines([account([items, watchlist({ state, lastError })])]);
@@ -181,12 +181,12 @@ describe('what is wrong', () => {
     expect(notes).toHaveLength(2);
   });
 
-  it('does not say that the service can’t be read where Postgres refuses to store it', () => {
+  it('blames Postgres, not the service, for what Postgres refuses to store', () => {
     const failing = (lastError: string): CollectionStatus => lists({ state: 'failing', lastError });
     const full = unreadyDatabase("the database can't do it now (53100 full)");
     const judged = (...collections: CollectionStatus[]): StatusReport['problems'] =>
       judge(sampleReport({ accounts: [account(collections)] }), [full]).problems;
-    // A full disk is one cause, whatever met it.
+    // A full disk is one cause, whatever write met it.
     const items = '3 lists could not be read, the last one: the database refuses (42P01 no relation)';
     expect(
       judged(failing("the database can't do it now (53100 could not extend file 1)"), {
@@ -197,7 +197,7 @@ describe('what is wrong', () => {
     // While nothing is written, nothing is late.
     const overdue = lists({ state: 'overdue', nextPollAt: before(11 * HOUR) });
     expect(judged(overdue)).toMatchObject([{ cause: 'database_unready', affects: [] }]);
-    // A session that ended is no refusal of its collection.
+    // The end of a session is no refusal of a collection.
     for (const said of [
       "the database can't do it now (57P01 terminating connection due to administrator command)",
       "the database can't be reached: Connection terminated unexpectedly",
@@ -209,12 +209,12 @@ describe('what is wrong', () => {
       cause: 'database_refuses',
       what: `can’t be written: ${refuses}`,
     });
-    // Words of the service are no words of Postgres.
+    // The service's message may look like one of Postgres.
     const words = 'GET /v1/lists was answered 500: the database refuses (53100 x)';
     expect(judged(failing(words))[1]).toMatchObject({ cause: 'collection_failing' });
   });
 
-  it('takes what nobody is asked to mirror for paused, whatever it was before', () => {
+  it('takes collections that no daemon mirrors as paused', () => {
     const paused = [lists({ state: 'paused', nextPollAt: null, lastError: 'no', heldDeletions: 3 })];
     const some = account([...paused, watchlist()]);
     const whole = account(paused, { userId: '43', state: 'stopped', error: 'no' });
@@ -228,14 +228,14 @@ describe('what is wrong', () => {
     });
   });
 
-  it('notes a database’s clock that went back', () => {
+  it('has a note if the database’s clock went back', () => {
     expect([clockNotes(50_000), clockNotes(3_540_000)]).toEqual([
       [],
       ['the database’s clock went back by 59 min: it is behind what it showed to a daemon before'],
     ]);
   });
 
-  it('says of a mirror without accounts that nothing is mirrored, or why nothing can be', () => {
+  it('says that nothing is mirrored without accounts, or why nothing can be', () => {
     expect(lines([]).problems).toEqual([
       'no account has been mirrored yet; by itself: mirroring begins as soon as it is known whose the keys are',
     ]);
@@ -249,7 +249,7 @@ describe('what is wrong', () => {
 describe('a database that went back', () => {
   const lost = { at: before(12 * HOUR), reason: 'the database went back: a standby took over' };
 
-  it('is a problem until what it may have lost is read again, then a note', () => {
+  it('is a problem until what it lost is read again, then a note', () => {
     const told = (open: boolean) => lines([account()], DAEMON, { recovery: { ...lost, open } });
     const full = /a standby took over; since .*full walks, which are due; do: .*sync --full/;
     expect(told(true)).toEqual({ problems: [expect.stringMatching(full)], notes: [] });

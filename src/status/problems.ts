@@ -1,63 +1,59 @@
 import { countOf, formatCount } from '@research-mirror/runtime/figures';
-import { refusalIn } from '../postgres/sql-state.ts';
-import { wordsOfStep } from '../postgres/clock-step.ts';
-import { SERVICE_DOWN } from '../model/errors.ts';
-import { type Problem, PROBLEM_CAUSES, PROBLEMS, withoutPlace } from './problem.ts';
-import type {
-  AccountStatus,
-  CollectionStatus,
-  Facts,
-  StatusReport,
-  WaitingDeletion,
-} from './status-report.ts';
 import { saysAstray } from '../events/decisions.ts';
+import { SERVICE_DOWN } from '../model/errors.ts';
+import { wordsOfStep } from '../postgres/clock-step.ts';
+import { refusalIn } from '../postgres/sql-state.ts';
+import { type Problem, PROBLEM_CAUSES, PROBLEMS, withoutPlace } from './problem.ts';
+import type { AccountStatus, CollectionStatus, Facts, StatusReport } from './status-report.ts';
 
-/** One thing that is wrong, in one place; what happens by itself and what mends it, where `PROBLEMS` does not say it. */
-export interface FoundProblem
+/** A problem in one place. `byItself` and `remedy` replace those of `PROBLEMS`. */
+export interface Finding
   extends Pick<Problem, 'cause' | 'what'>, Partial<Pick<Problem, 'since' | 'byItself' | 'remedy'>> {
   /** `42`, `42/lists`; undefined: the whole mirror. */
   readonly where?: string;
-  /** Findings of the same cause and key have one origin, whatever else they say; without it: those that say the same. */
+  /** Findings of equal cause and origin are one problem; without it, those of equal words. */
   readonly origin?: string;
 }
 
-/** Readings that may be late, and by how much (ms) it is a problem; the view freshness says what is overdue. */
+/** Readings that may be late, and by how much that is a problem, ms. The view freshness says what is overdue. */
 const LATE = [
   ['polls_late', 'polls are late', 'nextPollAt', 5 * 60_000],
   ['full_walks_late', 'full walks, which find deletions, are late', 'nextFullAt', 15 * 60_000],
 ] as const;
 
-/**
- * A session that ended, or none that could be made: nothing that it was to write was refused. Another session can still
- * store that, just before none can be made.
- */
+/** Errors of a session that ended or could not be opened: no write was refused. */
 const SESSION_LOST =
   /^(?:\d+ lists could not be read, the last one: )?the database can't (?:be reached: |do it now \((?:08...|57P0.) )/;
 
-/** What happens by itself where no daemon runs, and what mends that. */
 const NO_DAEMON = { byItself: 'nothing: no daemon runs', remedy: '"research-mirror start"' } as const;
 
 /**
- * Whether a mirror is healthy: judged by what readers get, not by what runs. A mirror is still healthy just after its
- * daemon has stopped; a dead daemon shows by late polls.
- * @param known what is wrong and the facts do not show: with keys, and why the database can't be written or read.
- *   Nothing is late then, and nothing to be begun
- * @param told notes of what the facts do not show
+ * Judges a mirror by what its readers get, not by what runs: it stays healthy just after its daemon has stopped, and a
+ * dead daemon shows by late polls.
+ * @param known problems that the facts do not show: of keys, and of a database that can't be written or read, which
+ *   explains late readings
+ * @param told notes that the facts do not show
  */
 export function judge(
   facts: Facts,
-  known: readonly FoundProblem[] = [],
+  known: readonly Finding[] = [],
   told: readonly string[] = [],
 ): StatusReport {
   const { accounts, processes, held, recovery, deletions } = facts;
   const now = Date.parse(facts.at);
   const alive = new Set(processes.flatMap((each) => (each.alive ? each.processId : [])));
-  // Of a key that is refused nobody knows whose it is: of an account that nobody reads.
+  // The account of a refused key is unknown: it may be any account that no daemon reads.
   const runsDaemon = processes.some((each) => each.alive && each.command === 'start');
   const unknownKey = runsDaemon && known.some(({ cause }) => cause === 'key_refused');
   const isUnready = known.some(({ cause }) => cause === 'database_unready' || cause === 'database_behind');
   const unread: string[] = [];
-  const findings: FoundProblem[] = deletions.flatMap(refusedDeletion);
+  const findings: Finding[] = [];
+  for (const deletion of deletions.filter(({ cause }) => cause === 'refused')) {
+    const { userId, collection, rows, examples, what, since, byItself, remedy } = deletion;
+    const keys = `${examples.join(', ')}${rows > examples.length ? ', …' : ''}`;
+    const where = `${userId}/${collection} (${countOf(rows, 'row')}: ${keys})`;
+    findings.push({ cause: 'deletions_refused', what, since, where, byItself, remedy });
+  }
   const notes: string[] = [];
   if (recovery?.open === true) {
     findings.push({ cause: 'database_went_back', what: recovery.reason, since: recovery.at });
@@ -81,7 +77,7 @@ export function judge(
   for (const account of accounts.filter(({ state }) => state !== 'retired')) {
     const asked = account.collections.filter((each) => each.state !== 'paused');
     notes.push(...notesOn(account, asked));
-    // Nobody is asked to mirror it: its state is no problem.
+    // No daemon mirrors it: its state is no problem.
     if (asked.length === 0 && account.collections.length > 0) continue;
     if (account.state === 'stopped') findings.push(stoppedAccount(account, start));
     const isUnread = unknownKey && account.state === 'active' && !alive.has(account.owner ?? '');
@@ -96,16 +92,16 @@ export function judge(
   return { ...facts, healthy: problems.length === 0, problems, notes: [...notes, ...told] };
 }
 
-/** @param backMs how far the database's clock is behind what it showed before; some seconds are no step */
+/** @param backMs by how much the database's clock went back; some seconds are no step */
 export function clockNotes(backMs: number): string[] {
   return backMs < 60_000 ? [] : [`${wordsOfStep(-backMs)}: it is behind what it showed to a daemon before`];
 }
 
 /**
- * Whether all that a database that went back may have lost is read again. What nobody mirrors any more, retired or
- * paused, is not waited for; nor is a full walk that is due again after one that began behind it.
+ * Whether everything that a database lost by going back was read again: each mirrored collection has no full walk due,
+ * or has had one since.
  * @param at when it was noticed
- * @param gracePeriodMs by which a collection is complete as of a moment before its walk began
+ * @param gracePeriodMs a collection is complete as of that long before its walk began
  */
 export function isAllReadAgain(
   accounts: readonly Pick<AccountStatus, 'state' | 'collections'>[],
@@ -122,16 +118,13 @@ export function isAllReadAgain(
   );
 }
 
-/**
- * One problem for each origin, the worst first: it says what its first finding says, affects whatever any of them
- * does, and began with the earliest.
- */
-export function groupProblems(findings: readonly FoundProblem[]): Problem[] {
+/** One problem per origin, the worst first: with the words of its first finding and the earliest begin. */
+export function groupProblems(findings: readonly Finding[]): Problem[] {
   const byOrigin = Map.groupBy(findings, ({ cause, origin, what, remedy }) =>
     JSON.stringify([cause, origin ?? [what, remedy]]),
   );
   const problems = [...byOrigin.values()].map((group) => {
-    const [first] = group as [FoundProblem, ...FoundProblem[]];
+    const [first] = group as [Finding, ...Finding[]];
     const { cause, what, byItself = PROBLEMS[cause][0], remedy = PROBLEMS[cause][1] } = first;
     const affects = [...new Set(group.flatMap(({ where }) => where ?? []))];
     const [since = null] = group.flatMap((each) => each.since ?? []).toSorted();
@@ -141,30 +134,30 @@ export function groupProblems(findings: readonly FoundProblem[]): Problem[] {
   return problems.toSorted((a, b) => place(a) - place(b));
 }
 
-/** Nothing can be written: whatever failed first, it is one problem. */
-export function unreadyDatabase(why: string): FoundProblem {
+/** Whatever failed first, it is one problem. */
+export function unreadyDatabase(why: string): Finding {
   return { cause: 'database_unready', what: why, origin: 'database' };
 }
 
-/** Deletions that the brake blocks. */
+/** The brake blocks deletions. */
 export function blockedDeletions(
   userId: string,
   of: Pick<CollectionStatus, 'collection' | 'heldDeletions' | 'liveRows'>,
-): FoundProblem {
-  const { collection } = of;
+): Finding {
+  const { collection, heldDeletions, liveRows } = of;
   return {
     cause: 'deletions_blocked',
     what: `the brake blocks deletions of ${collection}: so many at once look like a fault of the service`,
-    where: `${userId}/${collection} (${formatCount(of.heldDeletions)} of ${countOf(of.liveRows, 'row')})`,
+    where: `${userId}/${collection} (${formatCount(heldDeletions)} of ${countOf(liveRows, 'row')})`,
     remedy: `if they are gone on purpose: research-mirror sync ${collection} --full --accept-deletions`,
   };
 }
 
-/** Rows that are mirrored as they were, since Postgres refuses what the service has now. */
+/** Postgres refuses the service's newest versions of rows. */
 export function staleRows(
   userId: string,
   { collection, staleRows: rows }: Pick<CollectionStatus, 'collection' | 'staleRows'>,
-): FoundProblem {
+): Finding {
   return {
     cause: 'rows_stale',
     what: 'Postgres refuses the newest version of rows: they stay as they were (mirror.stale_rows says which, since when and why)',
@@ -172,8 +165,8 @@ export function staleRows(
   };
 }
 
-/** One cause, whoever met it: what was asked before all requests were stopped failed by the same reason. */
-function oneServiceDown(findings: readonly FoundProblem[]): readonly FoundProblem[] {
+/** Joins failures for the same reason, of requests sent before the service was known to be down, to `service_down`. */
+function oneServiceDown(findings: readonly Finding[]): readonly Finding[] {
   const down = findings.find(({ cause }) => cause === 'service_down');
   if (down === undefined) return findings;
   const reason = withoutPlace(down.what.slice(SERVICE_DOWN.length));
@@ -185,20 +178,17 @@ function oneServiceDown(findings: readonly FoundProblem[]): readonly FoundProble
   );
 }
 
-/** @param unread accounts that no daemon reads: one of them may be the key's */
-function refusedKey(key: FoundProblem, unread: readonly string[]): FoundProblem[] {
+/** @param unread accounts that no daemon reads: the key may be of one of them */
+function refusedKey(key: Finding, unread: readonly string[]): Finding[] {
   if (unread.length === 0) return [key];
   const byItself = `${PROBLEMS.key_refused[0]}; no daemon reads the affected accounts`;
   return unread.map((where) => ({ ...key, where, byItself }));
 }
 
-function stoppedAccount(
-  { userId: where, error }: AccountStatus,
-  start: Partial<typeof NO_DAEMON>,
-): FoundProblem {
+function stoppedAccount({ userId: where, error }: AccountStatus, start: Partial<typeof NO_DAEMON>): Finding {
   const why = error ?? 'no reason is known';
   const stays = 'its data stay as they are';
-  // What happened to a key says itself what to do.
+  // These messages have their own remedy.
   if (why.includes('research-mirror accounts')) {
     const of = ofOrigin('account has stopped: ', why);
     return { cause: 'account_moved', ...of, where, byItself: `nothing: ${stays}` };
@@ -212,21 +202,21 @@ function wrongIn(
   { userId, state }: AccountStatus,
   each: CollectionStatus,
   { now, start, isExplained }: { now: number; start: Partial<typeof NO_DAEMON>; isExplained: boolean },
-): FoundProblem[] {
+): Finding[] {
   const where = `${userId}/${each.collection}`;
-  const found: FoundProblem[] = [];
-  // Nothing of a stopped account is read: neither failing nor overdue collections are tried again, as they promise.
+  const found: Finding[] = [];
+  // A stopped account is not tried again, as these problems would promise.
   if (each.state === 'failing' && state !== 'stopped') found.push(failure(where, each));
   if (each.heldDeletions > 0) found.push(blockedDeletions(userId, each));
   if (each.staleRows > 0) found.push(staleRows(userId, each));
-  // What can't be written, or is nobody's to read, is not read: that it is late is no further problem.
+  // Late readings are no further problem if they can't be written, or no daemon can read them.
   if (each.state !== 'overdue' || state === 'stopped' || isExplained) return found;
   for (const [cause, what, field, boundMs] of LATE) {
     const since = each[field];
     if (since === null || now - Date.parse(since) <= boundMs) continue;
     found.push({ cause, what, since, where, ...start });
   }
-  // Nothing is late by a clock that went back: all next runs lie ahead of it.
+  // If the clock went back, all next runs lie ahead of it.
   if (each.polledAt !== null && Date.parse(each.polledAt) > now) {
     const what = 'nothing was read since the database’s clock went back';
     const byItself = 'the daemon opens the account again within seconds';
@@ -235,33 +225,25 @@ function wrongIn(
   return found;
 }
 
-function failure(where: string, { lastError, failingSince: since }: CollectionStatus): FoundProblem {
+function failure(where: string, { lastError, failingSince: since }: CollectionStatus): Finding {
   const said = lastError ?? 'unknown';
   const { why, whole } = refusalIn(said) ?? {};
   if (whole === true || SESSION_LOST.test(said)) return { ...unreadyDatabase(why ?? said), since, where };
   const at = { since, where };
   if (why !== undefined) return { cause: 'database_refuses', ...ofOrigin('can’t be written: ', why), ...at };
   const down = said.indexOf(SERVICE_DOWN);
-  // One list's error is quoted with how many of them failed.
+  // An error of lists quotes one of them.
   if (down !== -1) return { cause: 'service_down', ...ofOrigin('', said.slice(down)), ...at };
   const origin = withoutPlace(said.replace(/^\d+ lists could not be read, the last one: /, ''));
   return { cause: 'collection_failing', what: `can’t be read: ${said}`, origin, ...at };
 }
 
-function ofOrigin(before: string, why: string): Pick<FoundProblem, 'what' | 'origin'> {
+function ofOrigin(before: string, why: string): Pick<Finding, 'what' | 'origin'> {
   return { what: `${before}${why}`, origin: withoutPlace(why) };
 }
 
-function refusedDeletion(waiting: WaitingDeletion): FoundProblem[] {
-  const { cause, userId, collection, rows, examples, what, since, byItself, remedy } = waiting;
-  if (cause !== 'refused') return [];
-  const keys = `${examples.join(', ')}${rows > examples.length ? ', …' : ''}`;
-  const where = `${userId}/${collection} (${countOf(rows, 'row')}: ${keys})`;
-  return [{ cause: 'deletions_refused', what, since, where, byItself, remedy }];
-}
-
-/** The registration's own message (src/events/decisions.ts) names the remedy. */
-function webhookProblem({ userId: where, webhook: { state, error } }: AccountStatus): FoundProblem[] {
+/** The registration's message (src/events/decisions.ts) names the remedy. */
+function webhookProblem({ userId: where, webhook: { state, error } }: AccountStatus): Finding[] {
   const what = `webhook: ${error ?? state}`;
   if (saysAstray(error)) return [{ cause: 'webhook_astray', what, where }];
   if (state === 'suspect') return [{ cause: 'webhook_refused', what, where }];
@@ -269,7 +251,7 @@ function webhookProblem({ userId: where, webhook: { state, error } }: AccountSta
   return displaced ? [{ cause: 'webhook_displaced', what, where }] : [];
 }
 
-/** What is not wrong, but something a person may act on. @param asked those of its collections that are mirrored */
+/** What is not wrong, but a person may act on. @param asked its collections that are mirrored */
 function notesOn(account: AccountStatus, asked: readonly CollectionStatus[]): string[] {
   const { userId, webhook, submissions, collections } = account;
   const { error, renewedSince } = webhook;

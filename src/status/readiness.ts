@@ -1,40 +1,40 @@
-import type { Db } from '../postgres/db.ts';
-import { concernsWholeDatabase, failureMessage, isReadOnlySession, sqlState } from '../postgres/sql-state.ts';
-import { missingRights, tryWriting, whatIsMissing } from '../postgres/inspection.ts';
 import type { Clock } from '@research-mirror/runtime/clock';
 import { formatSpan } from '@research-mirror/runtime/figures';
 import type { Logger } from '@research-mirror/runtime/logger';
 import { type Service, service } from '@research-mirror/runtime/service';
-import type { Ready } from './server.ts';
-import type { SyncObserver } from '../sync/reading-context.ts';
 import { MIGRATIONS } from '../config/program.ts';
+import type { Db } from '../postgres/db.ts';
+import { missingRights, tryWriting, whatIsMissing } from '../postgres/inspection.ts';
+import { concernsWholeDatabase, failureMessage, isReadOnlySession, sqlState } from '../postgres/sql-state.ts';
+import type { SyncObserver } from '../sync/reading-context.ts';
+import type { Ready } from './server.ts';
 
 const READ_ONLY =
   'the database is read-only (a standby, or default_transaction_read_only): DATABASE_URL must lead to one that can be written';
 
-/** `page`: all that mirrors and submits, besides the other two. */
+/** `page`: every write for mirroring and submitting but the other two. */
 type WriteKind = 'heartbeat' | 'delivery' | 'page';
 
-/** `missing`: an object or a right, as a trial found, or as any write met it: only a trial finds that it is back. */
+/** `missing`: an object or a right is missing, which any write may meet. Only a trial clears it. */
 type Refused = WriteKind | 'trial' | 'missing';
 
-/** A table, column, function or right is missing. */
+/** SQL states of a missing table, column, function or right. */
 const OBJECT_MISSING = /^(42|3F)/;
 
-/** How long (ms) after a trial the next one is made, while writes are refused. */
+/** Time between two trials while writes are refused, ms. */
 const TRY_EVERY_MS = 30_000;
 
 /**
- * What became of the last writes. A refusal that concerns the whole database stays until a write of its kind, or a
- * trial, goes through: on a full disk heartbeats go on, as do other small updates. What is missing stays until a trial
- * finds it: pages of other tables go on.
+ * Outcome of the last writes. A refusal that concerns the whole database stays until a write of its kind, or a trial,
+ * goes through: on a full disk heartbeats and other small updates still work. A missing object stays until a trial
+ * finds it: pages of other tables still work.
  */
 export class WriteHealth {
   readonly #refusals = new Map<Refused, string>();
   readonly #log: Pick<Logger, 'warn' | 'info'>;
   /** Ends the wait for the next trial. */
   #tryNow = new AbortController();
-  /** Whether the trial of the start is over. */
+  /** Whether the first trial is over. */
   tried = false;
 
   constructor(log: Pick<Logger, 'warn' | 'info'>) {
@@ -45,7 +45,6 @@ export class WriteHealth {
     if (!concernsWholeDatabase(error)) return;
     const isMissing = OBJECT_MISSING.test(sqlState(error) ?? '');
     this.#refuse(isMissing ? 'missing' : kind, failureMessage(error));
-    // It finds out what is missing, and when it is there again.
     if (isMissing && kind !== 'trial') this.#tryNow.abort();
   }
 
@@ -53,13 +52,12 @@ export class WriteHealth {
     this.#over([kind]);
   }
 
-  /** Why nothing can be written; undefined: nothing was refused. */
+  /** Why nothing can be written; undefined if nothing was refused. */
   why(): string | undefined {
-    // The trial knows best.
+    // A trial is the most precise.
     return this.#refusals.get('missing') ?? this.#refusals.get('trial') ?? [...this.#refusals.values()][0];
   }
 
-  /** Pages that wrote rows, and walks that could not. */
   readonly observer: SyncObserver = {
     pageWritten: ({ inserted, updated }) => {
       if (inserted + updated > 0) this.wentThrough('page');
@@ -67,7 +65,7 @@ export class WriteHealth {
     walkEnded: ({ error }) => this.refused('page', error),
   };
 
-  /** Tries at the start, and again while something is refused. */
+  /** One trial at the start, and more while something is refused. */
   trials(db: Db, clock: Clock): Service {
     return service('write trials', async ({ signal, ready }) => {
       ready();
@@ -81,7 +79,7 @@ export class WriteHealth {
     });
   }
 
-  /** One trial: what it finds replaces what was refused. */
+  /** One trial. Its result replaces the refusals. */
   async tryOut(db: Db): Promise<void> {
     try {
       const [right] = await missingRights(db, MIGRATIONS, true);
@@ -93,7 +91,7 @@ export class WriteHealth {
       await tryWriting(db);
       this.#over([...this.#refusals.keys()]);
     } catch (error) {
-      // To make a table is a right that only the trial needs: writes may go through all the same.
+      // Only the trial needs the right to create a table.
       if (sqlState(error) !== '42501') this.refused('trial', error);
     }
   }
@@ -112,8 +110,8 @@ export class WriteHealth {
 }
 
 /**
- * Why no session can write; undefined: the database does not say so of itself. A session that is read-only stays so: by
- * the error the pool makes another one in its place.
+ * Why no session can write; undefined if the database does not say so. A read-only session stays so; the error makes
+ * the pool replace it.
  */
 export async function whyReadOnly(db: Db): Promise<string | undefined> {
   try {
@@ -128,10 +126,10 @@ export async function whyReadOnly(db: Db): Promise<string | undefined> {
 }
 
 /**
- * Whether the database takes writes. One that answers queries may still refuse them: after a failover the address may
- * lead to a standby, the disk may be full, the schema may be gone.
- * @param lateMs since when the last heartbeat is over, which is a committed write; Infinity: there was none
- * @throws where the database does not answer
+ * Whether the database takes writes. It may answer queries and still refuse them: the address leads to a standby after
+ * a failover, the disk is full, the schema is gone.
+ * @param lateMs time since the last heartbeat, a committed write, ran out, ms; Infinity: there was none
+ * @throws if the database does not answer
  */
 export async function readiness(
   db: Db,

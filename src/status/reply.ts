@@ -1,15 +1,7 @@
 import type { HttpReply } from '@research-mirror/runtime/http-listener';
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 
-export interface PageQuestion {
-  /** As it was sent, without query: decoding it would make a part's slash a new part. */
-  readonly path: string;
-  readonly query: URLSearchParams;
-}
-
-export type Route = (asked: PageQuestion) => Promise<HttpReply>;
-
-/** Of every answer; a page has a policy of its own. */
+/** Headers of every answer; a page has its own policy. */
 const HEADERS = {
   'cache-control': 'no-store',
   'x-content-type-options': 'nosniff',
@@ -31,9 +23,7 @@ export function jsonReply(value: unknown, status = 200, headers: HttpReply['head
   return reply('application/json', JSON.stringify(value), status, headers);
 }
 
-/**
- * A page of which only its own script and style run, those with the nonce, and which talks to nobody but this server.
- */
+/** A page that runs only its own script and style, those with the nonce, and talks only to this server. */
 export function htmlReply(page: (nonce: string) => Html, status = 200): HttpReply {
   const nonce = randomBytes(16).toString('base64');
   const policy = [
@@ -51,7 +41,7 @@ export function htmlReply(page: (nonce: string) => Html, status = 200): HttpRepl
   });
 }
 
-/** HTML that is shown as it is. */
+/** HTML text that is not escaped again. */
 export class Html {
   readonly #text: string;
 
@@ -64,7 +54,7 @@ export class Html {
   }
 }
 
-/** What the tag takes: text is escaped; lists are joined; null and undefined show nothing. */
+/** Values of the tag: text is escaped; lists are joined; null and undefined show nothing. */
 type Part = string | number | Html | readonly Part[] | null | undefined;
 
 const ESCAPES: Readonly<Record<string, string>> = {
@@ -75,7 +65,7 @@ const ESCAPES: Readonly<Record<string, string>> = {
   "'": '&#39;',
 };
 
-/** Takes text for HTML: it must be our own. */
+/** Takes our own text as HTML. */
 export function raw(text: string): Html {
   return new Html(text);
 }
@@ -92,7 +82,7 @@ function shown(part: Part): string {
   return part.map(shown).join('');
 }
 
-/** True for addresses that only this machine can reach. @param host as configured: a name or an address */
+/** Whether only this machine can reach it. @param host a configured name or address */
 export function isLoopbackName(host: string): boolean {
   const name = host.toLowerCase().replace(/^\[(.*)\]$/, '$1');
   return (
@@ -101,17 +91,17 @@ export function isLoopbackName(host: string): boolean {
 }
 
 /**
- * True when a request's `Host` names this machine's loopback. A stranger's page can point its own name at 127.0.0.1
- * and read the answers (DNS rebinding), but `Host` then has that name. Any port will do: ports may be forwarded.
+ * Whether a request's `Host` is a loopback name. A foreign page can point its own name at 127.0.0.1 and read the
+ * answers (DNS rebinding), but `Host` then has that name. The port is ignored, as it may be forwarded.
  */
 export function isLoopbackHostHeader(host: string | undefined): boolean {
-  if (host === undefined || !URL.canParse(`http://${host}`)) return false;
-  return isLoopbackName(new URL(`http://${host}`).hostname);
+  const url = host === undefined ? null : URL.parse(`http://${host}`);
+  return url !== null && isLoopbackName(url.hostname);
 }
 
 /**
- * Makes the check of an `Authorization` header: `Bearer <token>`, or `Basic` with the token as password and any
- * user. Takes the same time for every wrong token.
+ * Checks an `Authorization` header: `Bearer <token>`, or `Basic` with any user and the token as password. Takes the
+ * same time for every wrong token.
  */
 export function tokenCheck(token: string): (authorization: string | undefined) => boolean {
   const expected = sha256(token);

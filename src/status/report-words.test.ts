@@ -11,7 +11,7 @@ import {
 import { accountFacts, processWords } from './report-words.ts';
 import type { AccountStatus } from './status-report.ts';
 
-/** What is said of an account under a name. */
+/** An account's fact of this name. */
 const said = (name: string, changes: Partial<AccountStatus> = {}): string | undefined =>
   new Map(accountFacts(sampleAccount(changes), AT)).get(name);
 
@@ -59,7 +59,7 @@ it.each(['suspect', 'stopped'] as const)(
   },
 );
 
-it('of a program what it reads, and whether it lives', () => {
+it('a process says what it reads, and whether it is alive', () => {
   const report = sampleReport();
   const [first] = report.processes;
   if (first === undefined) throw new Error('the sample has no process');

@@ -1,42 +1,30 @@
 import { countOf, formatAge, formatCount, formatSpan } from '@research-mirror/runtime/figures';
 import type { CellColumn } from '../model/collection-columns.ts';
-import type { RegistrationState } from '../events/registration.ts';
-import type {
-  AccountStatus,
-  CollectionStatus,
-  KeyBudgetStatus,
-  ProcessStatus,
-  StatusReport,
-  SubmissionCounts,
-  WaitingDeletion,
-  WalkStatus,
-  WebhookStatus,
-} from './status-report.ts';
+import type { AccountStatus, CollectionStatus, StatusReport, WaitingDeletion } from './status-report.ts';
 
-// What page and `status` say in the same words. Names and messages in them are as others wrote them: whoever prints
-// them escapes them. Moments are seen at `at`, when the report was made.
+// Words that the page and `status` share. Texts of others in them are not escaped. Ages are as of `at`, the time of the
+// report.
 
 type Fact = readonly [name: string, words: string];
 
-/** What of an account is no figure of a collection: walks, events, submissions, rate limits. */
-export function accountFacts({ walks, webhook, submissions, budgets }: AccountStatus, at: string): Fact[] {
-  const sent = submissionWords(submissions);
+/** Facts of an account beside its collections' figures: walks, events, submissions, rate limits. */
+export function accountFacts(account: AccountStatus, at: string): Fact[] {
+  const walks = account.walks.map(({ collection, listId, startedAt, pages, items }) => {
+    const where = `${collection}${listId === null ? '' : `, list ${listId}`}`;
+    return `${where}: ${countOf(items, 'row')} in ${countOf(pages, 'page')}, begun ${age(startedAt, at)}`;
+  });
+  const sent = submissionWords(account.submissions);
   return [
-    ...walks.map((walk): Fact => ['full walk', walkWords(walk, at)]),
-    ['webhook', webhookWords(webhook, at)],
+    ...walks.map((words): Fact => ['full walk', words]),
+    ['webhook', webhookWords(account.webhook, at)],
     ...(sent === undefined ? [] : [['submissions', sent] as const]),
-    ...budgets.flatMap(({ key, groups }) =>
+    ...account.budgets.flatMap(({ key, groups }) =>
       groups.map((each): Fact => [`key ${key}…, ${each.group}`, budgetWords(each, at)]),
     ),
   ];
 }
 
-function walkWords({ collection, listId, startedAt, pages, items }: WalkStatus, at: string): string {
-  const where = `${collection}${listId === null ? '' : `, list ${listId}`}`;
-  return `${where}: ${countOf(items, 'row')} in ${countOf(pages, 'page')}, begun ${age(startedAt, at)}`;
-}
-
-const REGISTRATION: Readonly<Record<RegistrationState, string>> = {
+const REGISTRATION: Readonly<Record<AccountStatus['webhook']['state'], string>> = {
   none: 'none, polling only',
   registering: 'being registered',
   registered: 'registered',
@@ -45,7 +33,8 @@ const REGISTRATION: Readonly<Record<RegistrationState, string>> = {
   stopped: 'STOPPED: another program takes its place again and again',
 };
 
-function webhookWords({ state, host, lastEventAt, hintsWaiting }: WebhookStatus, at: string): string {
+function webhookWords(webhook: AccountStatus['webhook'], at: string): string {
+  const { state, host, lastEventAt, hintsWaiting } = webhook;
   return [
     `${host === null ? '' : `${host}: `}${REGISTRATION[state]}`,
     ...(state === 'none' && lastEventAt === null ? [] : [`last event ${age(lastEventAt, at)}`]),
@@ -53,9 +42,9 @@ function webhookWords({ state, host, lastEventAt, hintsWaiting }: WebhookStatus,
   ].join('; ');
 }
 
-/** Undefined where none waits, and none ended in the last day. */
-function submissionWords(counts: SubmissionCounts): string | undefined {
-  const list = (...states: readonly (keyof SubmissionCounts)[]): string =>
+/** @returns undefined if none waits and none ended within a day */
+function submissionWords(counts: AccountStatus['submissions']): string | undefined {
+  const list = (...states: readonly (keyof typeof counts)[]): string =>
     states.flatMap((each) => (counts[each] === 0 ? [] : `${formatCount(counts[each])} ${each}`)).join(', ');
   const waiting = list('queued', 'sending', 'held');
   const ended = list('accepted', 'rejected', 'unknown', 'cancelled');
@@ -63,7 +52,7 @@ function submissionWords(counts: SubmissionCounts): string | undefined {
   return `${waiting === '' ? 'none waits' : waiting}${ended === '' ? '' : `; in the last 24 h ${ended}`}`;
 }
 
-function budgetWords(group: KeyBudgetStatus['groups'][number], at: string): string {
+function budgetWords(group: AccountStatus['budgets'][number]['groups'][number], at: string): string {
   const { used, size, limit, why, until, foreignUse, waiting, refused } = group;
   const span = until === null ? '' : `, for another ${formatSpan(Date.parse(until) - Date.parse(at))}`;
   const bound = why === null ? '' : `: ${why}${span}`;
@@ -79,11 +68,10 @@ export function cellWords({ field, kind, cell }: CellColumn, row: CollectionStat
   const value = row[field];
   if (typeof value === 'number') return formatCount(value);
   if (value === null) return cell.unknown;
-  // Once the time of what is to begin is past, it waits for its turn.
+  // What is due waits for its turn.
   return kind === 'due' && Date.parse(value) <= Date.parse(at) ? 'due' : age(value, at);
 }
 
-/** Rows that look deleted and are still there: how many, why, and what happens without anybody. */
 export function deletionWords(deletion: WaitingDeletion, at: string): string {
   const { rows, liveRows, since, what, byItself, due } = deletion;
   const isDue = due !== null && Date.parse(due) <= Date.parse(at);
@@ -92,7 +80,7 @@ export function deletionWords(deletion: WaitingDeletion, at: string): string {
 }
 
 export function processWords(
-  { processId, command, version, host, pid, startedAt, alive }: ProcessStatus,
+  { processId, command, version, host, pid, startedAt, alive }: StatusReport['processes'][number],
   { accounts, at }: Pick<StatusReport, 'accounts' | 'at'>,
 ): string {
   const owned = accounts.filter(({ owner }) => owner === processId).length;
@@ -105,7 +93,7 @@ export function age(moment: string | null, at: string): string {
   return moment === null ? 'never' : formatAge(Date.parse(at) - Date.parse(moment));
 }
 
-/** A text for people, at most `characters` of it: what was cut off shows as `…`. */
+/** The text, cut to `characters` and `…`. */
 export function shortened(text: string, characters: number): string {
   return text.length <= characters ? text : `${text.slice(0, characters).toWellFormed()}…`;
 }

@@ -15,7 +15,9 @@ import {
 import { Unusable } from '@research-mirror/runtime/errors';
 import { systemClock } from '@research-mirror/runtime/clock';
 import { createMetrics } from './metrics.ts';
-import { createStatusServer, type StatusServer, type StatusServerOptions } from './server.ts';
+import { createStatusServer, type StatusServer } from './server.ts';
+
+type StatusServerOptions = Parameters<typeof createStatusServer>[0];
 
 const open: StatusServer[] = [];
 afterEach(async () => {
@@ -66,7 +68,7 @@ describe('the status server', () => {
     expect(await ask(`${url}readyz`)).toMatchObject({ status: 503, body });
   });
 
-  it('says that it is ready as soon as it is, and asks the database once a second then', async () => {
+  it('is ready at once, and then asks the database once a second', async () => {
     let [ok, asked, now] = [false, 0, 0];
     const url = await start({
       ready: async () => {
@@ -163,7 +165,7 @@ describe('the status server', () => {
     expect(await ask(url, {}, 'POST')).toMatchObject({ status: 405, headers: { allow: 'GET, HEAD' } });
   });
 
-  it('answers whole addresses, as proxies send them, and refuses what is none', async () => {
+  it('answers whole addresses, as proxies send them, and refuses malformed ones', async () => {
     const { port } = new URL(await start({ token: 's3cret' }));
     const statusOf = async (target: string): Promise<string> => {
       const socket = connect(Number(port), '127.0.0.1').on('error', () => {});
@@ -196,7 +198,7 @@ describe('the status server', () => {
     expect((await ask(`${url}healthz`)).status).toBe(200);
   });
 
-  it('gives open pages the view alone', async () => {
+  it('gives open pages only the view', async () => {
     let [report, now] = [sampleReport(), 0];
     const clock = { ...systemClock, monotonic: () => now };
     const url = await start({ status: async () => report, clock });
@@ -206,7 +208,7 @@ describe('the status server', () => {
     expect((await ask(`${url}?view`)).body).toContain('the disk is full');
   });
 
-  it('has a page of each account, which goes on by itself', async () => {
+  it('has a live page of each account', async () => {
     const accounts = [sampleAccount(), sampleAccount({ userId: '43' })];
     const url = await start({ status: async () => sampleReport({ accounts }) });
     const all = (await ask(url)).body;
@@ -218,7 +220,7 @@ describe('the status server', () => {
       expect([path, (await ask(`${url}accounts/${path}`)).status]).toEqual([path, 404]);
   });
 
-  it('shows the last report while there is no new one, and as of when it is', async () => {
+  it('shows the last report and its time while there is no new one', async () => {
     let [isAway, now] = [false, 0];
     const url = await start({
       status: async () => {

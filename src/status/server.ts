@@ -1,62 +1,54 @@
-import type { AddressInfo } from 'node:net';
 import { askedAtMost } from '@research-mirror/runtime/asked-at-most';
 import type { Clock } from '@research-mirror/runtime/clock';
 import { httpListener, type HttpReply, type HttpRequest } from '@research-mirror/runtime/http-listener';
 import type { Logger } from '@research-mirror/runtime/logger';
 import { messageOf } from '@research-mirror/runtime/message';
 import { Notes } from '@research-mirror/runtime/notes';
-import type { Service } from '@research-mirror/runtime/service';
-import type { Found } from './lookup.ts';
-import type { StatusReport } from './status-report.ts';
 import { listenProblem } from '../events/webhook-server.ts';
+import { lookupRoute, type Lookups } from './lookup-routes.ts';
+import type { Hit } from './lookup.ts';
+import type { Metrics } from './metrics.ts';
+import { rootOf } from './page-parts.ts';
 import {
   htmlReply,
   isLoopbackHostHeader,
   isLoopbackName,
   jsonReply,
-  type PageQuestion,
   raw,
   reply,
   tokenCheck,
 } from './reply.ts';
-import { lookupRoute, type Lookups } from './lookup-routes.ts';
-import type { Metrics } from './metrics.ts';
-import { rootOf } from './page-parts.ts';
 import { reportView, statusPage, wholeAccount } from './status-page.ts';
+import type { StatusReport } from './status-report.ts';
 
 /** Whether the database is migrated and can be written. */
 export type Ready = { readonly ok: true } | { readonly ok: false; readonly why: string };
 
-export interface StatusServerOptions {
+/** Longer than any query may take. */
+const ANSWER_MS = 30_000;
+
+export type StatusServer = ReturnType<typeof createStatusServer>;
+
+/** The listener for people inside: status page, search, rows, `/api/…`, `/metrics`, `/healthz`, `/readyz`. */
+export function createStatusServer(options: {
   readonly host: string;
   /** 0 takes a free port. */
   readonly port: number;
   /**
-   * What page, API and metrics ask for, needed for any other host than loopback; undefined: nothing, and only loopback's
-   * names in `Host` are answered.
+   * Token of page, API and metrics, required unless the host is loopback. Undefined: only requests with a loopback name
+   * in `Host` are answered.
    */
   readonly token: string | undefined;
-  /** Called at most once a second, however many look on, and one at a time while it fails. */
+  /** Called at most once a second for all viewers, and one at a time while it fails. */
   readonly status: () => Promise<StatusReport>;
-  /** The account's rows that changed last, the newest first. */
-  readonly latestRows: (userId: string) => Promise<readonly Found[]>;
+  /** The account's last changed rows, the newest first. */
+  readonly latestRows: (userId: string) => Promise<readonly Hit[]>;
   readonly ready: () => Promise<Ready>;
   readonly lookups: Lookups;
   readonly metrics: Metrics;
   readonly clock: Clock;
   readonly log: Logger;
-}
-
-/** Longer than any question to the database may take. */
-const ANSWER_MS = 30_000;
-
-export interface StatusServer extends Service {
-  /** Where the page is; known once started. */
-  url(): string;
-}
-
-/** The listener for people inside: status page, search, rows, `/api/…`, `/metrics`, `/healthz`, `/readyz`. */
-export function createStatusServer(options: StatusServerOptions): StatusServer {
+}) {
   const { host, port, token, clock, log } = options;
   if (token === undefined && !isLoopbackName(host)) {
     throw new RangeError(`the status page on ${host} needs a token: others can reach it`);
@@ -75,20 +67,20 @@ export function createStatusServer(options: StatusServerOptions): StatusServer {
     onDefect: (error, target) =>
       log.error({ err: error, path: target.split('?', 1)[0] }, 'the status server could not answer'),
   });
-  return { ...server, url: () => urlOf(host, server.address()) };
+  /** Address of the page, known once started. */
+  const url = (): string => {
+    const name = host.includes(':') && !host.startsWith('[') ? `[${host}]` : host;
+    // The reader of the line opens it on this machine.
+    const local = name === '0.0.0.0' || name === '[::]' ? 'localhost' : name;
+    return `http://${local}:${server.address().port}/`;
+  };
+  return { ...server, url };
 }
 
-function urlOf(host: string, { port }: AddressInfo): string {
-  const name = host.includes(':') && !host.startsWith('[') ? `[${host}]` : host;
-  // Whoever reads the line opens it on this machine.
-  return `http://${name === '0.0.0.0' || name === '[::]' ? 'localhost' : name}:${port}/`;
-}
-
-/**
- * Paths and their answers (docs/operations.md, "Is it healthy"). `/healthz` and `/readyz` need no token: probes have
- * none.
- */
-function routes(options: StatusServerOptions): (request: HttpRequest) => Promise<HttpReply> {
+/** Paths and their answers (docs/operations.md, "Is it healthy"). Probes need no token for `/healthz` and `/readyz`. */
+function routes(
+  options: Parameters<typeof createStatusServer>[0],
+): (request: HttpRequest) => Promise<HttpReply> {
   const { lookups, metrics, token } = options;
   const answers = answersOf(options);
   const permitted = token === undefined ? undefined : tokenCheck(token);
@@ -105,15 +97,15 @@ function routes(options: StatusServerOptions): (request: HttpRequest) => Promise
   };
 
   /**
-   * @param userId of the account whose page it is; undefined: the first page
-   * @param isOpen it asks for what may have changed
+   * @param userId account of the page; undefined: the first page
+   * @param isOpen the page is open and asks for its new content
    */
   const page = async (userId: string | undefined, isOpen: boolean): Promise<HttpReply> => {
     const { report, why } = await answers.report();
     const account = wholeAccount(report, userId);
     const latestRows =
       account === undefined || why !== undefined ? undefined : await answers.latestRows(account.userId);
-    // Indentation would be a third of it.
+    // A third of the text is indentation.
     const view = raw(String(reportView({ report, userId, latestRows, why })).replaceAll(/\n\s+/g, '\n'));
     const isThere = userId === undefined || account !== undefined;
     const status = why !== undefined ? 503 : isThere ? 200 : 404;
@@ -124,9 +116,12 @@ function routes(options: StatusServerOptions): (request: HttpRequest) => Promise
     if (request.method !== 'GET' && request.method !== 'HEAD') {
       return jsonReply({ error: 'only GET and HEAD are answered here' }, 405, { allow: 'GET, HEAD' });
     }
-    const asked = questionOf(request.target);
-    if (asked === undefined) return jsonReply({ error: 'this is no address' }, 400);
-    const { path, query } = asked;
+    // A proxy may send a whole address. A path may begin with two slashes; decoding it could add more.
+    const { target } = request;
+    const address = target.startsWith('/') ? `http://localhost${target}` : target;
+    const url = /^https?:\/\//i.test(address) ? URL.parse(address) : null;
+    if (url === null) return jsonReply({ error: 'this is no address' }, 400);
+    const { pathname: path, searchParams: query } = url;
     if (path === '/healthz') return jsonReply({ ok: true });
     if (path === '/readyz') {
       const ready = await answers.ready();
@@ -146,28 +141,21 @@ function routes(options: StatusServerOptions): (request: HttpRequest) => Promise
       return reply(metrics.contentType, text);
     }
     const lookup = lookupRoute(path, lookups);
-    return lookup?.(asked) ?? jsonReply({ error: 'nothing is here: see / or /api/status' }, 404);
+    return lookup?.(query) ?? jsonReply({ error: 'nothing is here: see / or /api/status' }, 404);
   };
 }
 
-/** @returns undefined for an address that is none */
-function questionOf(target: string): PageQuestion | undefined {
-  // A proxy may be asked with a whole address; of two slashes at the beginning the rest is no host.
-  const address = target.startsWith('/') ? `http://localhost${target}` : target;
-  if (!/^https?:\/\//i.test(address) || !URL.canParse(address)) return undefined;
-  const { pathname, searchParams } = new URL(address);
-  return { path: pathname, query: searchParams };
-}
-
-/** A report is given to all who ask within this time, in milliseconds. */
+/** Age up to which a report serves further requests, ms. */
 const FRESH_MS = 1_000;
-/** That it is not ready, so long: who starts it waits for nothing else, and asks again and again. */
+/** The same for "not ready", ms: a program that starts the daemon asks in a loop. */
 const UNREADY_MS = 50;
-/** Every answer is given within this time, in milliseconds: probes of orchestrators wait no longer. */
+/** Longest time for an answer, ms: orchestrators' probes wait no longer. */
 const PATIENCE_MS = 4_000;
 
-/** What the routes ask for; never rejects, never hangs. */
-export function answersOf(sources: Pick<StatusServerOptions, 'status' | 'latestRows' | 'ready' | 'clock'>) {
+/** The routes' sources: they never reject and never hang. */
+export function answersOf(
+  sources: Pick<Parameters<typeof createStatusServer>[0], 'status' | 'latestRows' | 'ready' | 'clock'>,
+) {
   const { clock } = sources;
   const patiently = async <T>(asked: Promise<T>): Promise<T> => {
     const answered = new AbortController();
@@ -185,7 +173,7 @@ export function answersOf(sources: Pick<StatusServerOptions, 'status' | 'latestR
   const ready = askedAtMost(clock, sources.ready, ({ ok }) => (ok ? FRESH_MS : UNREADY_MS));
   let last: StatusReport | undefined;
   return {
-    /** The newest report, and why there is none that is newer; undefined: it is new. */
+    /** The newest report; `why`: it is old, as no new one could be made. */
     report: async (): Promise<{ readonly report: StatusReport | undefined; readonly why?: string }> => {
       try {
         last = await patiently(status());
@@ -194,8 +182,8 @@ export function answersOf(sources: Pick<StatusServerOptions, 'status' | 'latestR
         return { report: last, why: messageOf(error) };
       }
     },
-    /** Undefined: it can't be read now. @param userId of an account of the report */
-    latestRows: (userId: string): Promise<readonly Found[] | undefined> =>
+    /** @returns undefined if they can't be read now */
+    latestRows: (userId: string): Promise<readonly Hit[] | undefined> =>
       patiently(sources.latestRows(userId)).catch(() => undefined),
     ready: (): Promise<Ready> =>
       patiently(ready()).catch((error: unknown) => ({ ok: false, why: messageOf(error) })),

@@ -33,13 +33,13 @@ it.each([
   expect(text()).toContain(line);
 });
 
-it('deletions that wait are a line each, in words of the page', () => {
+it('deletions that wait have a line each, in the page’s words', () => {
   expect(text(DELETIONS)).toMatch(
     /42\/research_jobs: 12,000 of 48,210, missed since 2 h ago: the brake holds them: .*; do: .*--accept-deletions; among them 48001, /,
   );
 });
 
-it('nothing that others wrote writes to the terminal', () => {
+it('control characters in texts of others do not reach the terminal', () => {
   const evil = 'x\u001b[2J';
   const deletions = (DELETIONS.deletions ?? []).slice(0, 1).map((each) => ({ ...each, examples: [evil] }));
   const said = text({

@@ -8,7 +8,7 @@ import {
   chip,
   moment,
   NOT_KNOWN,
-  type Shown,
+  type PageData,
   table,
 } from './page-parts.ts';
 import { affectedBy, type Problem, PROBLEMS, withoutPlace } from './problem.ts';
@@ -16,7 +16,7 @@ import { html, type Html, raw } from './reply.ts';
 import { age, processWords } from './report-words.ts';
 import type { AccountStatus, StatusReport } from './status-report.ts';
 
-/** The account that a page shows whole: its own, and on the first page the only one. */
+/** The account that the page shows in full: its own; on the first page the only one. */
 export function wholeAccount(
   report: StatusReport | undefined,
   userId: string | undefined,
@@ -26,12 +26,9 @@ export function wholeAccount(
   return accounts.length === 1 ? accounts[0] : undefined;
 }
 
-interface PageOf extends Omit<Shown, 'report'> {
-  /** Undefined: none was ever made. */
-  readonly report: StatusReport | undefined;
-}
+type PageOf = Omit<PageData, 'report'> & { readonly report: StatusReport | undefined };
 
-/** The page's content: everything that changes while it is open. */
+/** The part of the page that changes while it is open. @param page `report`: undefined if none was ever made */
 export function reportView(page: PageOf): Html {
   const { report, why } = page;
   const { state, words, more } = headline(page);
@@ -49,8 +46,8 @@ export function reportView(page: PageOf): Html {
   </main>`;
 }
 
-function body(shown: Shown): Html | undefined {
-  const { report, userId, why } = shown;
+function body(page: PageData): Html | undefined {
+  const { report, userId, why } = page;
   const { notes, accounts, at, processes, version } = report;
   const account = wholeAccount(report, userId);
   if (account === undefined && userId !== undefined) return undefined;
@@ -62,7 +59,7 @@ function body(shown: Shown): Html | undefined {
           </ul>`
     }
     ${tiles(account === undefined ? accounts : [account], at)}
-    ${account === undefined ? accountsTable(report, why !== undefined) : accountParts(account, shown)}
+    ${account === undefined ? accountsTable(report, why !== undefined) : accountParts(account, page)}
     ${errors(report, userId)}
     <footer class="quiet">
       ${processes.map((each) => html`<p>${processWords(each, report)}</p>`)}
@@ -70,7 +67,6 @@ function body(shown: Shown): Html | undefined {
     </footer>`;
 }
 
-/** `state`: a class of page.css. */
 function headline({ report, userId, why }: PageOf): { state: string; words: string; more: Html } {
   if (report !== undefined && userId !== undefined && wholeAccount(report, userId) === undefined) {
     const more = html`<p>No account has this ID. <a href="../">All accounts</a></p>`;
@@ -124,7 +120,7 @@ function problems(all: readonly Problem[], at: string): Html {
   </ul>`;
 }
 
-/** The figures that answer "is it all here, and how fresh", over some accounts. */
+/** The main figures of the accounts. */
 function tiles(accounts: readonly AccountStatus[], at: string): Html {
   if (accounts.length === 0) return html``;
   const collections = accounts.flatMap((account) => account.collections);
@@ -168,7 +164,7 @@ function pace({ left, burntLastDay }: NonNullable<AccountStatus['credits']>): st
   return `${count(burnt)} burnt in the last 24 h: ${days < 1 ? 'less than a day' : `${count(Math.floor(days))} d`} left`;
 }
 
-/** One line for each account, those with trouble first: with many, what is wrong is seen without scrolling. */
+/** One line per account, those with problems first, to be seen without scrolling. */
 function accountsTable({ accounts, problems: found, at }: StatusReport, isOld: boolean): Html {
   if (accounts.length === 0) return html``;
   const isTroubled = ({ userId }: AccountStatus): boolean =>
@@ -209,7 +205,7 @@ function rowsOf(accounts: readonly AccountStatus[]): number {
   return accounts.flatMap((each) => each.collections).reduce((sum, { liveRows }) => sum + liveRows, 0);
 }
 
-/** Of what somebody is asked to mirror; null: some of it has none. */
+/** The oldest time of the collections that are mirrored; null if one has none. */
 function oldest(accounts: readonly AccountStatus[], field: 'polledAt' | 'completeAsOf'): string | null {
   const asked = accounts.flatMap((each) => each.collections).filter(({ state }) => state !== 'paused');
   const moments = asked.map((each) => each[field]);
@@ -226,7 +222,7 @@ function sumOfGroups(accounts: readonly AccountStatus[], field: 'used' | 'size' 
   return groups.reduce((sum, each) => sum + each[field], 0);
 }
 
-/** Each text once, as it was met last. */
+/** Each message once, as it last occurred. */
 function errors({ errors: all, at }: StatusReport, userId: string | undefined): Html {
   const shown = all.filter(({ where }) => userId === undefined || isOf(where, userId));
   if (shown.length === 0) return html``;
@@ -250,7 +246,7 @@ const STYLE = ['page.css', 'lookup.css'].map((name) =>
 );
 const SCRIPT = raw(readFileSync(new URL('page.js', import.meta.url), 'utf8'));
 
-/** A drawing in the address itself: a browser asks for /favicon.ico otherwise. */
+/** In the address itself: without it browsers ask for /favicon.ico. */
 const ICON = raw(
   `data:image/svg+xml,${encodeURIComponent(
     '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><rect width="16" height="16" rx="4" fill="#3157d5"/><path d="M4 12V4l4 5 4-5v8" fill="none" stroke="#fff" stroke-width="2" stroke-linejoin="round"/></svg>',
@@ -258,8 +254,8 @@ const ICON = raw(
 );
 
 /**
- * The document around a view of the report. Without script it is whole, too, and reloads by itself.
- * @param root the way from the page's folder to that of the first page
+ * The document around a view of the report. Without scripts it is complete, and reloads itself.
+ * @param root relative path from the page's folder to the first page's
  */
 export function statusPage(view: Html, nonce: string, root: string): Html {
   const live = html`<noscript><meta http-equiv="refresh" content="15" /></noscript>
@@ -269,13 +265,13 @@ export function statusPage(view: Html, nonce: string, root: string): Html {
   return pageAround(view, nonce, 'research-mirror', root, '', live);
 }
 
-/** The document around any other content: it stays as it is, and runs no script. @param query what was searched for */
+/** The document around other content, without scripts. @param query what was searched for */
 export function stillPage(content: Html, nonce: string, title: string, query: string): Html {
   const view = html`<main id="content" tabindex="-1">${content}</main>`;
   return pageAround(view, nonce, `${title} – research-mirror`, '', query, html``);
 }
 
-/** It holds all that it needs. @param nonce the content policy's: style and script of nobody else apply */
+/** The whole document: it loads nothing else. @param nonce the content policy's */
 function pageAround(view: Html, nonce: string, title: string, root: string, query: string, live: Html): Html {
   return html`<!doctype html>
     <html lang="en">

@@ -1,24 +1,24 @@
-import { whyReadOnly } from './readiness.ts';
 import { MIGRATIONS, programVersion } from '../config/program.ts';
-import { unreadyDatabase } from './problems.ts';
-import { readWorkload, reportWithoutTables, statusReport } from './collect-status.ts';
+import { CELL_COLUMNS } from '../model/collection-columns.ts';
 import { whatIsMissing } from '../postgres/inspection.ts';
 import { neededMigrations } from '../postgres/run-migrations.ts';
-import { CELL_COLUMNS } from '../model/collection-columns.ts';
+import { type Mirror, onMirror } from '../terminal/open-mirror.ts';
+import { EXIT, type ExitCode, type Shell, widthOfTerminal } from '../terminal/shell.ts';
+import { formatList, printable } from '../terminal/text-table.ts';
+import { noFacts, readWorkload, statusReport } from './collect-status.ts';
 import { problemLine } from './problem.ts';
+import { judge, unreadyDatabase } from './problems.ts';
+import { whyReadOnly } from './readiness.ts';
 import { accountFacts, age, cellWords, deletionWords, processWords } from './report-words.ts';
-import type { AccountStatus, StatusReport, WaitingDeletion } from './status-report.ts';
-import { type Mirror, onDatabase } from '../terminal/open-mirror.ts';
-import { EXIT, type ExitCode } from '../terminal/exit-code.ts';
-import { widthOfTerminal, type Shell } from '../terminal/shell.ts';
-import { printable, formatList } from '../terminal/text-table.ts';
+import type { AccountStatus, StatusReport } from './status-report.ts';
 
 export async function statusAction(
   shell: Shell,
   { json = false, demo = false }: { readonly json?: boolean; readonly demo?: boolean },
 ): Promise<ExitCode> {
   const now = new Date(shell.clock.now());
-  const report = await onDatabase(shell, 'status', { demo }, (mirror) => readStatus(mirror, now));
+  const options = { demo, anyVersion: true };
+  const report = await onMirror(shell, 'status', options, (mirror) => readStatus(mirror, now));
   const text = json
     ? `${JSON.stringify(report, undefined, 2)}\n`
     : describeStatus(report, widthOfTerminal(shell.out));
@@ -30,19 +30,27 @@ async function readStatus({ config, db, words }: Mirror, now: Date): Promise<Sta
   const pending = await neededMigrations({ db, folder: MIGRATIONS, version: programVersion() });
   if (pending.length > 0) {
     const what = `the database is behind this program (${pending.join(', ')})`;
-    return reportWithoutTables(config, words, now, { cause: 'database_behind', what });
+    return judge(noFacts(config, words, now), [{ cause: 'database_behind', what }]);
   }
   const missing = await whatIsMissing(db, MIGRATIONS, false);
-  if (missing !== undefined) return reportWithoutTables(config, words, now, unreadyDatabase(missing));
+  if (missing !== undefined) return judge(noFacts(config, words, now), [unreadyDatabase(missing)]);
   const unready = await whyReadOnly(db);
   const workload = await readWorkload(db, config);
   return statusReport({ config, db, words, accounts: undefined, workload, unready });
 }
 
-/** A status report for people. @param width of the terminal; undefined: nothing is cut */
+/** The report for people. @param width of the terminal; undefined: nothing is cut */
 export function describeStatus(report: StatusReport, width: number | undefined): string {
   const { at } = report;
-  const deletions = report.deletions.map((each) => `  ${printable(deletionLine(each, at))}\n`);
+  const deletions = report.deletions.map((each) => {
+    const { userId, collection, remedy, examples } = each;
+    const words = [
+      `${userId}/${collection}: ${deletionWords(each, at)}`,
+      ...(remedy === null ? [] : [`do: ${remedy}`]),
+      ...(examples.length === 0 ? [] : [`among them ${examples.join(', ')}`]),
+    ];
+    return `  ${printable(words.join('; '))}\n`;
+  });
   const errors = report.errors.map(
     (each) => `  ${age(each.at, at)}  ${each.where}  ${printable(each.message)}\n`,
   );
@@ -57,15 +65,6 @@ export function describeStatus(report: StatusReport, width: number | undefined):
     ...(deletions.length > 0 ? ['\ndeletions that wait\n', ...deletions] : []),
     ...(errors.length > 0 ? ['\nlast errors\n', ...errors] : []),
   ].join('');
-}
-
-function deletionLine(deletion: WaitingDeletion, at: string): string {
-  const { userId, collection, remedy, examples } = deletion;
-  return [
-    `${userId}/${collection}: ${deletionWords(deletion, at)}`,
-    ...(remedy === null ? [] : [`do: ${remedy}`]),
-    ...(examples.length === 0 ? [] : [`among them ${examples.join(', ')}`]),
-  ].join('; ');
 }
 
 function describeAccount(account: AccountStatus, at: string, width: number | undefined): string {

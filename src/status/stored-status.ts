@@ -3,32 +3,20 @@ import { databaseTime, type Db } from '../postgres/db.ts';
 import { AHEAD_MS, BLOCK_MEMORY_MS } from '../postgres/clock-step.ts';
 import { loadedBlock, loadedLearnt } from '../service/budget-store.ts';
 import { COLLECTION_COLUMNS } from '../model/collection-columns.ts';
-import type {
-  AccountStatus,
-  Backlog,
-  CollectionStatus,
-  Facts,
-  ProcessStatus,
-  SubmissionCounts,
-  WalkStatus,
-  WebhookStatus,
-} from './status-report.ts';
 import { SUBMISSION_STATES } from '../model/submission.ts';
 import { registrationState } from '../events/registration.ts';
+import type { AccountStatus, Backlog, CollectionStatus, Facts } from './status-report.ts';
 
-/** An account without what is read less often, and its budgets. */
-interface StoredAccount extends Omit<AccountStatus, 'collections' | 'credits' | 'budgets'> {
-  readonly collections: readonly Omit<CollectionStatus, keyof Backlog>[];
-}
-
-/** Errors shown, and unfinished walks, over all accounts. */
+/** Most errors and unfinished walks in a report. */
 const ERRORS = 5;
 const WALKS = 50;
 const DAY_MS = 86_400_000;
-const NO_SUBMISSIONS = Object.fromEntries(SUBMISSION_STATES.map((state) => [state, 0])) as SubmissionCounts;
+const NO_SUBMISSIONS = Object.fromEntries(
+  SUBMISSION_STATES.map((state) => [state, 0]),
+) as AccountStatus['submissions'];
 
 /**
- * The part of a status report that any program can make: from Postgres alone, at the database's time `now`.
+ * The part of a status report that comes from Postgres alone, at the database's time `now`.
  * @param db a snapshot, so that figures agree while pages commit
  */
 export async function readStoredStatus(db: Db) {
@@ -45,8 +33,8 @@ export async function readStoredStatus(db: Db) {
     where detected_at > ${daysBefore(now, 7)}::timestamptz order by detected_at desc limit 1`);
   return {
     now,
-    // A heartbeat that lies further ahead is of a time before the clock went back.
-    processes: await rowsOf(db.sql<ProcessStatus>`
+    // A heartbeat that lies further ahead is from before the clock went back.
+    processes: await rowsOf(db.sql<Facts['processes'][number]>`
       select process_id as "processId", command, version, host, pid, started_at as "startedAt",
         alive_until > ${now}::timestamptz
           and alive_until <= ${new Date(now.getTime() + AHEAD_MS.aliveUntil)}::timestamptz as alive
@@ -59,17 +47,18 @@ export async function readStoredStatus(db: Db) {
       from ${db.table('sync_log')} where error is not null order by ended_at desc limit ${ERRORS}`),
     held,
     recovery: recoveries[0] ?? null,
-    // How far the database's clock is behind what it showed to a daemon before: it went back.
+    // By how much the database's clock went back since a daemon's last heartbeat.
     clockBackMs: Math.max(0, aheadMs ?? 0),
   };
 }
 
-async function accountsAt(db: Db, now: Date): Promise<StoredAccount[]> {
-  type Row = Pick<StoredAccount, 'userId' | 'email' | 'state' | 'error' | 'owner'> &
-    Pick<WebhookStatus, 'renewedSince' | 'lastEventAt' | 'hintsWaiting'> &
+/** Accounts without backlogs, credits and budgets. */
+async function accountsAt(db: Db, now: Date) {
+  type Row = Pick<AccountStatus, 'userId' | 'email' | 'state' | 'error' | 'owner'> &
+    Pick<AccountStatus['webhook'], 'renewedSince' | 'lastEventAt' | 'hintsWaiting'> &
     Readonly<Record<'registration' | 'webhookError' | 'url', string | null>> & { readonly recheck: boolean };
-  // What is asked for by account is one look at the end of an index. With `recheck` the database went back or was
-  // copied, and no daemon has looked since: what is known of the service's side is of before, and full walks are due.
+  // Each subquery is one look at the end of an index. `recheck`: the database went back or was copied, and no daemon
+  // has looked since. What it has of the service's side is outdated, and full walks are due.
   const rows = await rowsOf(db.sql<Row>`
     select a._user_id as "userId", m.email, a.error, a.owner, a.recheck,
       case when a.state in ('stopped', 'retired') then a.state else 'active' end as state,
@@ -89,18 +78,17 @@ async function accountsAt(db: Db, now: Date): Promise<StoredAccount[]> {
     ({ field, column, kind }) =>
       sql`${sql.id(column)}${kind === 'count' ? sql`::float8` : sql``} as ${sql.id(field)}`,
   );
-  const collections = await byUser(db.sql<StoredAccount['collections'][number]>`
+  const collections = await byUser(db.sql<Omit<CollectionStatus, keyof Backlog>>`
     select _user_id as "userId", collection, state, ${sql.join(columns)}
     from ${db.table('freshness')} as f join ${db.table('data_quality')} as q using (_user_id, collection)
     order by collection`);
-  // Unfinished full walks: under way, or left by an interrupted program to be resumed (src/walk/checkpoint.ts).
-  const walks = await byUser(db.sql<WalkStatus>`
+  // Full walks that run or are left to be resumed (src/walk/checkpoint.ts).
+  const walks = await byUser(db.sql<AccountStatus['walks'][number]>`
     select _user_id as "userId", collection, nullif(parent, '') as "listId",
       to_timestamp(coalesce((full_walk ->> 'began')::float8, 0) / 1000) as "startedAt",
       coalesce((full_walk ->> 'pages')::float8, 0) as pages, coalesce((full_walk ->> 'items')::float8, 0) as items
     from ${db.stateTable('scope')} where full_walk is not null
     order by _user_id, collection, parent limit ${WALKS}`);
-  // Those that wait, and those that ended within a day.
   const submissions = await byUser(db.sql<{ readonly state: string; readonly rows: number }>`
     select a._user_id as "userId", s.state, s.rows::float8 as rows
     from ${db.stateTable('account')} as a cross join lateral (
@@ -111,9 +99,9 @@ async function accountsAt(db: Db, now: Date): Promise<StoredAccount[]> {
       where d._user_id = a._user_id and d.done_at > ${daysBefore(now, 1)}::timestamptz
         and d.state not in ('queued', 'sending', 'held') group by d.state
     ) as s`);
-  return rows.map((row): StoredAccount => {
-    const { recheck, registration, webhookError, url, ...known } = row;
-    const { renewedSince, lastEventAt, hintsWaiting, ...account } = known;
+  return rows.map((row) => {
+    const { recheck, registration, webhookError, url, renewedSince, lastEventAt, hintsWaiting, ...account } =
+      row;
     const counts = (submissions.get(account.userId) ?? []).map((each) => [each.state, each.rows] as const);
     return {
       ...account,
@@ -122,7 +110,7 @@ async function accountsAt(db: Db, now: Date): Promise<StoredAccount[]> {
         nextFullAt: recheck && each.state !== 'paused' ? now.toISOString() : each.nextFullAt,
       })),
       walks: walks.get(account.userId) ?? [],
-      // Of a URL only the host is shown: its path may contain a secret.
+      // Only the host of the URL, whose path may contain a secret.
       webhook: {
         state: registrationState(registration),
         host: url === null ? null : (URL.parse(url)?.host ?? null),
@@ -136,7 +124,7 @@ async function accountsAt(db: Db, now: Date): Promise<StoredAccount[]> {
   });
 }
 
-/** What any program knows of the keys' budgets: others' use, and what waits, only their owner does. */
+/** Stored budgets of keys: without waiting requests and others' use, which only the keys' owner knows. */
 async function budgetsAt(db: Db, now: Date) {
   const keyOf = (row: { _user_id: string; key_hash: string }): string => `${row._user_id} ${row.key_hash}`;
   const since = new Date(now.getTime() - BLOCK_MEMORY_MS);
@@ -154,7 +142,7 @@ function daysBefore(now: Date, days: number): Date {
   return new Date(now.getTime() - days * DAY_MS);
 }
 
-/** A query's rows as the report has them: plain JSON, in which moments are ISO 8601 in UTC. */
+/** Rows as plain JSON: times are ISO 8601 in UTC. */
 async function rowsOf<Row>(asked: Promise<QueryResult<Row>>): Promise<Row[]> {
   return JSON.parse(JSON.stringify((await asked).rows)) as Row[];
 }

@@ -4,7 +4,7 @@ import {
   sampleAccount,
   sampleCollection,
   sampleLatestRows,
-  sampleFound,
+  sampleHit,
   sampleProblem,
   sampleReport,
 } from '../../test/support/processes/status-report.ts';
@@ -20,12 +20,12 @@ const ofReport = async (
 ): Promise<string> => String(reportView({ report, userId, latestRows }));
 const viewOf = async (...accounts: AccountStatus[]): Promise<string> => ofReport(sampleReport({ accounts }));
 
-it('has what a person may act on right below what is wrong', async () => {
+it('the page has notes right below the problems', async () => {
   const view = await ofReport(sampleReport({ notes: ['look at the quarantine'] }));
   expect(view).toMatch(/<\/section>\s*<ul class="notes" aria-label="Notes">\s*<li>look at the quarantine</);
 });
 
-it('many accounts have a line each, which leads to a page of their own', async () => {
+it('many accounts have a line each, which links to their own page', async () => {
   const accounts = ['1', '2'].map((userId) => sampleAccount({ userId }));
   const all = await viewOf(...accounts);
   expect(all).toContain('href="accounts/2"');
@@ -52,7 +52,7 @@ describe('the page of an account', () => {
     expect([first, second].map((view) => view.includes('was answered 503: busy'))).toEqual([false, true]);
   });
 
-  it('says a cause once that all of its collections have', async () => {
+  it('says a cause once if all collections have it', async () => {
     const down = (name: string): string => `GET /v1/${name} was answered 503: maintenance`;
     const collections = COLLECTION_NAMES.map((collection) =>
       sampleCollection({ collection, state: 'failing', lastError: down(collection) }),
@@ -72,7 +72,7 @@ describe('the page of an account', () => {
     const words = view.replaceAll(/<[^>]*>/g, ' ').replaceAll(/\s+/g, ' ');
     expect(words).toContain('0 s ago 42/account and 5 others GET /v1/account was answered 503: maintenance');
     expect(words).toContain('60 s ago 42/lists GET /v1/lists was answered 404');
-    // Where no problem names it, each collection does.
+    // Without a problem, each collection says it.
     const alone = await ofReport(sampleReport({ accounts, errors: [] }));
     expect(alone.match(/503: maintenance/g)).toHaveLength(6);
   });
@@ -92,14 +92,14 @@ describe('the page of an account', () => {
     expect(await viewOf(sampleAccount({ credits: null }))).not.toContain('Credits');
   });
 
-  it('says what can’t be read of it now', async () => {
+  it('says which parts can’t be read now', async () => {
     const view = String(reportView({ report: sampleReport(), userId: '42', latestRows: undefined }));
     expect(view).toContain('This can’t be read now');
   });
 });
 
 describe('the line of an account', () => {
-  it('is of no known state while there is no newer report', async () => {
+  it('has no known state while the report is old', async () => {
     const accounts = ['1', '2'].map((userId) => sampleAccount({ userId }));
     const old = { report: sampleReport({ accounts }), userId: undefined, latestRows: undefined };
     const view = String(reportView({ ...old, why: 'the database is away' }));
@@ -107,7 +107,7 @@ describe('the line of an account', () => {
     expect(view).not.toContain('chip current');
   });
 
-  it('comes first where something is wrong with it, and says what', async () => {
+  it('comes first if the account has a problem, and names it', async () => {
     const quiet = { walks: [], budgets: [], credits: { left: '1234.5', burntLastDay: null } };
     const fine = ['1', '2', '3'].map((userId) => sampleAccount({ ...quiet, userId }));
     const collections = [sampleCollection({ state: 'failing' }), sampleCollection()];
@@ -139,16 +139,16 @@ describe('the line of an account', () => {
   });
 });
 
-it('what comes next is due once its time is past', async () => {
+it('the next run is due once its time is past', async () => {
   const collections = [sampleCollection({ nextPollAt: before(45), nextFullAt: before(-7200) })];
   const view = await viewOf(sampleAccount({ collections }));
   expect(view).toMatch(/data-label="Next poll"\s*>\s*<time[^>]*>due /);
   expect(view).toMatch(/data-label="Next full walk"\s*>\s*<time[^>]*>in 2 h /);
 });
 
-it('the latest changes lead to their rows', async () => {
+it('the latest changes link to their rows', async () => {
   const key = 'w/1?#';
-  const latestRows = [sampleFound(), sampleFound({ row: { userId: '42', collection: 'watchlist', key } })];
+  const latestRows = [sampleHit(), sampleHit({ row: { userId: '42', collection: 'watchlist', key } })];
   const view = await ofReport(sampleReport(), undefined, latestRows);
   expect(view).toContain('href="rows?user=42&amp;collection=research_jobs&amp;key=17"');
   expect(view).toContain('href="rows?user=42&amp;collection=watchlist&amp;key=w%2F1%3F%23"');

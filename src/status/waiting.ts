@@ -4,32 +4,29 @@ import { FREE_ROWS, FREE_SHARE } from '../mirror/delete-rows.ts';
 import type { CollectionName } from '../model/collections.ts';
 import type { Db } from '../postgres/db.ts';
 import { PROBLEMS } from './problem.ts';
-import type { FoundProblem } from './problems.ts';
+import type { Finding } from './problems.ts';
 import { shortened } from './report-words.ts';
 import { type AccountStatus, DELETION_CAUSES, type WaitingDeletion } from './status-report.ts';
 
-/** Suspected deletions of one collection that wait for the same. */
-export interface SuspectedRows extends Pick<
-  WaitingDeletion,
-  'userId' | 'collection' | 'cause' | 'rows' | 'examples'
-> {
-  /** When the first and the last of them were missed. */
+/** Suspected deletions of one collection with the same cause. */
+export type SuspectedRows = Pick<WaitingDeletion, 'userId' | 'collection' | 'cause' | 'rows' | 'examples'> & {
+  /** When the first and the last row was missed. */
   readonly since: Date;
   readonly latest: Date;
   /** Why Postgres refuses one of them; null: it does not. */
   readonly why: string | null;
-}
+};
 
 const EXAMPLES = 5;
-/** Entries at most: with very many accounts the view data_quality has the rest. */
+/** Most entries: the view data_quality has the rest. */
 const ENTRIES = 100;
-/** A second reading that was due so long ago (ms) has taken place. */
+/** A second reading that has been due for this time has taken place, ms. */
 const READ_BY_MS = 60_000;
 
-/** All suspected deletions by what they wait for. One look at each: 200,000 at most come of one observation. */
+/** All suspected deletions by cause. One look at each; one observation makes 200,000 at most. */
 export async function readSuspects(db: Db, now: Date, gracePeriodMs: number): Promise<SuspectedRows[]> {
   const readAgain = new Date(now.getTime() - gracePeriodMs - READ_BY_MS);
-  // An item without ID spoils each answer that is the whole list, and each whole walk; of others only its own page.
+  // An item without ID spoils an answer that is the whole list, and a whole walk; otherwise only its own page.
   const { rows } = await db.sql<SuspectedRows>`
     select s._user_id as "userId", s.collection, s.cause, count(*)::float8 as rows, min(s.at) as since,
       max(s.at) as latest, min(s.refused) as why, (array_agg(s.name))[1:${EXAMPLES}::int] as examples
@@ -54,9 +51,9 @@ export async function readSuspects(db: Db, now: Date, gracePeriodMs: number): Pr
 }
 
 /**
- * Why rows that look deleted are still there: one entry for each collection and cause, those first that need a person
- * (docs/design/deletions.md). What the brake and Postgres keep is a problem, too.
- * @param running a daemon runs
+ * Why rows that look deleted are still mirrored (docs/design/deletions.md): one entry per collection and cause, those
+ * that need a person first.
+ * @param running whether a daemon runs
  */
 export function waitingDeletions(
   accounts: readonly Pick<AccountStatus, 'userId' | 'state' | 'collections'>[],
@@ -86,14 +83,9 @@ export function waitingDeletions(
 
 /** `sync`: the command that walks the collection. */
 type Waiting = Readonly<Record<'collection' | 'sync', string> & Record<'nextFullAt' | 'why', string | null>>;
+type Words = readonly [what: string, byItself: string, remedy: string | null];
 
-/** What is to be said of each cause, what happens by itself, and what a person can do. */
-const WORDS: Readonly<
-  Record<
-    WaitingDeletion['cause'],
-    (of: Waiting) => readonly [what: string, byItself: string, remedy: string | null]
-  >
-> = {
+const WORDS: Readonly<Record<WaitingDeletion['cause'], (of: Waiting) => Words>> = {
   refused: ({ collection, sync, why }) => [
     `Postgres refuses to delete rows of ${collection} that are gone: ${why ?? 'no reason is known'}`,
     PROBLEMS.deletions_refused[0],
@@ -121,21 +113,20 @@ const WORDS: Readonly<
   ],
 };
 
-/** How many fields are named, and by how many characters. */
+/** Most fields that are named, and most characters of each name. */
 const NAMED = 4;
 const SHOWN = 40;
 
 /**
- * With MIRROR_SCHEMA_DRIFT=freeze: one problem for each collection that has fields without a column. Those that are not
- * stored any more, and those of a table that is full, wait for nobody.
+ * With MIRROR_SCHEMA_DRIFT=freeze: one problem for each collection that has fields without a column. Excluded fields
+ * and those of a full table don't count.
  */
 export async function waitingFields(
   db: Db,
   { schemaDrift, excludeFields }: Pick<Config, 'schemaDrift' | 'excludeFields'>,
-): Promise<FoundProblem[]> {
+): Promise<Finding[]> {
   if (schemaDrift !== 'freeze') return [];
-  type Row = Readonly<{ collection: CollectionName; count: number; fields: string[]; since: Date }>;
-  const { rows } = await db.sql<Row>`
+  const { rows } = await db.sql<{ collection: CollectionName; count: number; fields: string[]; since: Date }>`
     select c.collection, count(*)::float8 as count, min(c.first_seen_at) as since,
       (array_agg(c.field order by c.first_seen_at, c.field))[1:${NAMED}::int] as fields
     from ${db.table('_columns')} as c

@@ -24,7 +24,7 @@ it('a group of submissions has 32 under way at most, and one while nothing can b
   expect(failing.inFlight.hasRoom).toBe(false);
 });
 
-it('a group of submissions pauses for the longest time that was asked for', async () => {
+it('a group of submissions pauses for the longest of several times', async () => {
   const { inFlight, clock } = lane();
   inFlight.pause(5_000);
   inFlight.pause(1_000);
@@ -33,7 +33,7 @@ it('a group of submissions pauses for the longest time that was asked for', asyn
   expect(inFlight.pausedForMs).toBe(0);
 });
 
-it('a group of submissions sends what waits for a slot back into the queue when it pauses, but not what is claimed', () => {
+it('a group of submissions sends those that wait for a slot back into the queue when it pauses, but not the claimed ones', () => {
   const { inFlight } = lane();
   const [waits, claimed] = [inFlight.add('1'), inFlight.add('2')];
   inFlight.claimed('2');

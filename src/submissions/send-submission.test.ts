@@ -1,12 +1,17 @@
 import { describe, expect, it } from 'vitest';
 import { VirtualClock } from '@research-mirror/runtime/testing/virtual-clock';
-import type { OnceRequest } from '../service/api.ts';
+import type { OnceRequest, RawAnswer } from '../service/api.ts';
 import { refusal } from '../service/refusal.ts';
 import { TransportError } from '../model/errors.ts';
-import type { ClaimedSubmission, QueuedSubmission } from '../model/submission.ts';
+import {
+  type ClaimedSubmission,
+  OPERATION_NAMES,
+  type QueuedSubmission,
+  TARGETED_OPERATIONS,
+} from '../model/submission.ts';
 import { Mutex } from '@research-mirror/runtime/mutex';
 import { Stopped } from '@research-mirror/runtime/service';
-import { sendSubmission, type Sent } from './send-submission.ts';
+import { OPERATIONS, outcomeOfAnswer, sendSubmission } from './send-submission.ts';
 
 const QUEUED: QueuedSubmission = { id: '7', operation: 'research', targetId: null, requestId: 'uuid' };
 const CLAIMED: ClaimedSubmission = { ...QUEUED, payload: '{"a":1}', sendBeforeMs: 5_000 };
@@ -15,7 +20,7 @@ const CLAIMED: ClaimedSubmission = { ...QUEUED, payload: '{"a":1}', sendBeforeMs
 type Wire = (request: OnceRequest) => Promise<number>;
 
 interface Tried {
-  readonly sent: Sent;
+  readonly sent: Awaited<ReturnType<typeof sendSubmission>>;
   readonly pings: number;
 }
 
@@ -100,4 +105,100 @@ describe('a submission', () => {
     const { sent } = await tryOnce(() => Promise.reject(new Error('it was sent')), false);
     expect(sent).toEqual({ kind: 'not-claimed' });
   });
+});
+
+const TIMEOUT_MS = 120_000;
+
+function answer(status: number, text = '', headers: RawAnswer['headers'] = {}): RawAnswer {
+  const said = refusal('POST /v1/research', { status, headers, text }, String, 0);
+  return { status, headers, text, bodyError: undefined, refusal: said, receivedAt: 0 };
+}
+const outcome = (given: RawAnswer, keyIsGood?: boolean) => outcomeOfAnswer(given, keyIsGood, TIMEOUT_MS);
+
+describe('an answer', () => {
+  it.each([
+    [200, '{"job_id":1}'],
+    [201, ''],
+    [202, 'thank you'],
+    [204, ''],
+    [200, '{"error":"but it says 200"}'],
+  ])('of status %i is accepted, with whatever body: %j', (status, body) => {
+    expect(outcome(answer(status, body))).toEqual({ state: 'accepted', status, body });
+  });
+
+  it('is accepted although its body could not be read, and says so', () => {
+    const broken = { ...answer(200), bodyError: 'the body broke off after 5 bytes' };
+    expect(outcome(broken)).toEqual({
+      state: 'accepted',
+      status: 200,
+      body: '',
+      error: 'POST was answered 200, but the body broke off after 5 bytes',
+    });
+  });
+
+  it.each([400, 402, 404, 405, 409, 410, 413, 415, 418, 422, 451, 499])(
+    'of status %i is rejected, with the words of the service',
+    (status) => {
+      expect(outcome(answer(status, 'no credits left'))).toEqual({
+        state: 'rejected',
+        status,
+        body: 'no credits left',
+        error: `POST /v1/research was answered ${status}: no credits left`,
+      });
+    },
+  );
+
+  it.each([
+    ['12', 12_000],
+    [undefined, 60_000],
+    ['99999', 900_000],
+  ])('of status 429 goes back into the queue, for Retry-After %s', (retryAfter, retryInMs) => {
+    const limited = outcome(answer(429, '', retryAfter === undefined ? {} : { 'retry-after': retryAfter }));
+    expect(limited).toMatchObject({ state: 'queued', retryInMs });
+  });
+
+  it.each([401, 403])('of status %i is rejected only when a ping says that the key is good', (status) => {
+    expect(outcome(answer(status, 'not in your plan'), true)).toMatchObject({ state: 'rejected', status });
+    expect(outcome(answer(status), false)).toMatchObject({
+      state: 'queued',
+      error: expect.stringMatching(/was refused, too/),
+    });
+    expect(outcome(answer(status), undefined)).toMatchObject({
+      state: 'queued',
+      error: expect.stringMatching(/could not tell why/),
+    });
+  });
+
+  it.each([301, 302, 307, 308, 408, 425, 500, 502, 503, 504, 520, 599])(
+    'of status %i leaves the outcome unknown',
+    (status) => {
+      expect(outcome(answer(status, 'oops'))).toMatchObject({
+        state: 'unknown',
+        status,
+        body: 'oops',
+        conclusiveInMs: TIMEOUT_MS + 90_000,
+      });
+    },
+  );
+});
+
+it('the catalogue of operations has every operation with its path and its rate limit', () => {
+  const rows = OPERATION_NAMES.map((name) => {
+    const { path, group } = OPERATIONS[name];
+    return [name, path('7'), group, TARGETED_OPERATIONS.includes(name)];
+  });
+  expect(rows).toEqual([
+    ['research', '/v1/research', 'research_enrich', false],
+    ['enrich', '/v1/enrich', 'research_enrich', false],
+    ['clay_enrich', '/v1/clay/enrich', 'clay_enrich', false],
+    ['bulk_research', '/v1/research/bulk', 'bulk_lists', false],
+    ['list', '/v1/lists', 'bulk_lists', false],
+    ['list_analyze', '/v1/lists/7/analyze', 'bulk_lists', true],
+    ['sequence', '/v1/research/7/sequence', 'sequence', true],
+  ]);
+});
+
+it('the catalogue of operations keeps a target within its place in the path', () => {
+  for (const target of ['a/b', '../ping', '$&', 'é 1?x#y'])
+    expect(OPERATIONS.list_analyze.path(target)).toBe(`/v1/lists/${encodeURIComponent(target)}/analyze`);
 });

@@ -10,13 +10,14 @@ import type {
   SubmissionStore,
 } from '../model/submission.ts';
 import type { OnceRequest, RawAnswer } from '../service/api.ts';
-import { PRIORITY, rateGroup, type RateGroup } from '../service/rate-groups.ts';
+import { PRIORITY, rateGroup } from '../service/rate-groups.ts';
 
-/** Wait (ms) before another attempt, where the key may be refused: another key may be used by then. */
+/** Wait (ms) before another attempt if the key may be refused: another key may be used by then. */
 const KEY_UNSURE_MS = 5_000;
-/** How long (ms) a request may take to arrive, and replicas to show what it did. */
+/** How long (ms) a request may take to arrive. */
 const ON_ITS_WAY_MS = 30_000;
-const LISTED_AFTER_MS = 60_000;
+/** How long after a request's end the service's lists may not show its effect (ms): replicas lag (MIRROR_SETTLE). */
+export const LISTED_AFTER_MS = 60_000;
 
 /** Whether an answer may mean that the key is refused: a ping decides. */
 function mayMeanBadKey({ status }: Pick<RawAnswer, 'status'>): boolean {
@@ -25,8 +26,8 @@ function mayMeanBadKey({ status }: Pick<RawAnswer, 'status'>): boolean {
 
 /**
  * The outcome of a submission by the status of its answer (docs/design/operations-out.md, "What came of it").
- * @param keyIsGood what a ping said after a 401 or 403; undefined where it could not be asked
- * @param timeoutMs the longest time that a request may take
+ * @param keyIsGood whether a ping after a 401 or 403 accepted the key; undefined: no ping was answered
+ * @param timeoutMs longest time that a request may take
  */
 export function outcomeOfAnswer(
   answer: RawAnswer,
@@ -52,53 +53,35 @@ export function outcomeOfAnswer(
   return { state: 'unknown', status, body: text, error, conclusiveInMs: conclusiveInMs(timeoutMs) };
 }
 
-/**
- * After how long (ms) a look at the service is conclusive: behind a gateway that gave up, it may still be working.
- */
-function conclusiveInMs(timeoutMs: number): number {
-  return timeoutMs + ON_ITS_WAY_MS + LISTED_AFTER_MS;
-}
-
-/** The account's way to the service. */
-export interface SubmissionSource {
-  /** Sends a request at most once, under a slot. @throws KeyRefused, with nothing sent, when every key is refused */
-  once(request: OnceRequest): Promise<(RawAnswer & { readonly keyHash: string }) | undefined>;
-  /** Whether a ping accepts the key. @throws where no ping is answered */
-  isGood(keyHash: string, request: Pick<OnceRequest, 'priority' | 'signal' | 'stop'>): Promise<boolean>;
-}
+/** When the service's lists are conclusive, ms from now: behind a gateway that gave up, it may still be working. */
+const conclusiveInMs = (timeoutMs: number): number => timeoutMs + ON_ITS_WAY_MS + LISTED_AFTER_MS;
 
 export interface SendingContext {
-  readonly source: SubmissionSource;
+  readonly source: {
+    /** Sends a request at most once, under a slot. @throws KeyRefused, with nothing sent, if every key is refused */
+    once(request: OnceRequest): Promise<(RawAnswer & { readonly keyHash: string }) | undefined>;
+    /** Whether a ping accepts the key. Rejects if no ping is answered. */
+    isGood(keyHash: string, request: Pick<OnceRequest, 'priority' | 'signal' | 'stop'>): Promise<boolean>;
+  };
   readonly store: Pick<SubmissionStore, 'claim'>;
   readonly clock: Clock;
-  /**
-   * The account's submissions are claimed one at a time: in Postgres they would wait for each other, while the time
-   * runs in which they must be written.
-   */
+  /** Claims go one at a time: in Postgres they would wait for each other while the time to write them runs. */
   readonly claiming: Mutex;
   /** Monotonic moment until which this process may send (docs/design/ownership.md, "Heartbeat"). */
   readonly ownsUntil: () => number;
-  /** The longest time (ms) that a request may take after it was written. */
+  /** Longest time (ms) that a request may take after it was written. */
   readonly timeoutMs: number;
 }
 
-/** What became of a submission. */
-export type Sent =
-  /** It was sent, whether the service answered or nobody knows. */
-  | { readonly kind: 'sent'; readonly outcome: SubmissionOutcome }
-  /** It was claimed, and certainly not sent. */
-  | { readonly kind: 'unsent'; readonly outcome: SubmissionOutcome }
-  | { readonly kind: 'not-claimed' }
-  /** A stop or a defect lost its answer: it stays `sending` until nobody can know its outcome any more. */
-  | { readonly kind: 'left'; readonly error: unknown };
-
 /**
- * Sends one submission, at most once (docs/design/operations-out.md, "Submissions"). It is claimed when it has a
- * slot. It is written only while the claim and the heartbeat are valid by this machine's monotonic clock, and the
- * claim by its wall clock, too; both are read at the moment of writing.
- * @param stop ends a wait for a slot at once; a request that was sent may be answered for some seconds
- * @param onClaim called just before it is claimed
- * @param retryInMs how long to wait where nothing could be sent
+ * Sends one submission, at most once (docs/design/operations-out.md, "Submissions"). It is claimed when it has a slot.
+ * It is written only while the claim and the heartbeat are valid by this machine's monotonic clock, and the claim by
+ * its wall clock, too; both are read at the moment of writing.
+ * @param stop ends a wait for a slot at once; a request on the wire may be answered for some seconds
+ * @param onClaim called just before the claim
+ * @param retryInMs how long to wait if nothing could be sent
+ * @returns `sent`, whether its outcome is known or not; `unsent`: claimed, and certainly not sent; `left`: a stop or a
+ *   defect lost its answer, and it stays `sending` until `recover`
  * @throws what `once` throws before the claim: KeyRefused, LeaseLost, errors of the database, the stop's reason
  */
 export async function sendSubmission(
@@ -107,7 +90,11 @@ export async function sendSubmission(
   stop: AbortSignal,
   onClaim: () => void,
   retryInMs: number,
-): Promise<Sent> {
+): Promise<
+  | { readonly kind: 'sent' | 'unsent'; readonly outcome: SubmissionOutcome }
+  | { readonly kind: 'not-claimed' }
+  | { readonly kind: 'left'; readonly error: unknown }
+> {
   const { source, store, clock, claiming, ownsUntil, timeoutMs } = context;
   const { route, path } = OPERATIONS[queued.operation];
   const never = new AbortController().signal;
@@ -125,7 +112,7 @@ export async function sendSubmission(
     idempotencyKey: queued.requestId,
     claim: () =>
       claiming.run(async () => {
-        // While others were claimed, a stop may have come, or the failure of one before it.
+        // During the wait for other claims a stop may have come, or an earlier submission may have failed.
         stop.throwIfAborted();
         onClaim();
         const calledAt = clock.monotonic();
@@ -137,7 +124,7 @@ export async function sendSubmission(
         return claimed !== undefined;
       }),
     mayWrite: () => {
-      // After the machine was suspended, only its wall clock shows the time that has passed.
+      // After a suspension of the machine, only its wall clock shows the time that has passed.
       written = clock.monotonic() < Math.min(writeBefore, ownsUntil()) && clock.now() < wallBefore;
       return written;
     },
@@ -145,8 +132,10 @@ export async function sendSubmission(
   try {
     const answer = await source.once(request);
     if (answer === undefined) return { kind: 'not-claimed' };
-    const good = mayMeanBadKey(answer) ? await ask(() => source.isGood(answer.keyHash, waiting)) : undefined;
-    return { kind: 'sent', outcome: outcomeOfAnswer(answer, good, timeoutMs) };
+    const isGood = mayMeanBadKey(answer)
+      ? await source.isGood(answer.keyHash, waiting).catch(() => undefined)
+      : undefined;
+    return { kind: 'sent', outcome: outcomeOfAnswer(answer, isGood, timeoutMs) };
   } catch (error) {
     if (claimed === undefined) throw error;
     if (!(error instanceof TransportError) && written) return { kind: 'left', error };
@@ -159,27 +148,8 @@ export async function sendSubmission(
   }
 }
 
-/** @returns undefined where it can't be asked */
-async function ask(question: () => Promise<boolean>): Promise<boolean | undefined> {
-  try {
-    return await question();
-  } catch {
-    return undefined;
-  }
-}
-
-/** A POST operation of the service (specification 4.4). */
-interface Operation {
-  /** Path with `{id}` for the target, as limits and metrics name it. */
-  readonly route: string;
-  /** @param target ID of what it is carried out on; ignored where the operation has no target */
-  readonly path: (target: string | null) => string;
-  /** The rate limit in which it counts (specification 8.2). */
-  readonly group: RateGroup;
-}
-
-/** Every operation that can be submitted. */
-export const OPERATIONS: Readonly<Record<OperationName, Operation>> = {
+/** The POST operations of the service (specification 4.4). */
+export const OPERATIONS: Readonly<Record<OperationName, ReturnType<typeof operation>>> = {
   research: operation('/v1/research'),
   enrich: operation('/v1/enrich'),
   clay_enrich: operation('/v1/clay/enrich'),
@@ -189,10 +159,12 @@ export const OPERATIONS: Readonly<Record<OperationName, Operation>> = {
   sequence: operation('/v1/research/{id}/sequence'),
 };
 
-function operation(route: string): Operation {
+/** @param route path with `{id}` for the target, as limits and metrics name it */
+function operation(route: string) {
   return {
     route,
-    path: (target) => route.replace('{id}', () => encodeURIComponent(target ?? '')),
+    /** @param target ID for the path; ignored if the operation has no target */
+    path: (target: string | null) => route.replace('{id}', () => encodeURIComponent(target ?? '')),
     group: rateGroup('POST', route),
   };
 }

@@ -1,27 +1,27 @@
-import type { Db } from '../postgres/db.ts';
 import { sql } from 'kysely';
-import { type Fence, fenced, pruneInBatches } from '../postgres/fenced.ts';
 import { SUBMISSION_STATES, type SubmissionState } from '../model/submission.ts';
+import type { Db } from '../postgres/db.ts';
+import { type Fence, fenced, pruneInBatches } from '../postgres/fenced.ts';
 
 /** A submission as users see it. Moments are by the database's clock. */
 export interface StoredSubmission {
   readonly id: string;
   readonly userId: string;
-  /** Any text: a later version of this program may know more operations. */
+  /** Any text: a later version of this program may have more operations. */
   readonly operation: string;
   readonly targetId: string | null;
   readonly state: SubmissionState;
   readonly idempotencyKey: string | null;
   readonly responseStatus: number | null;
-  /** JSON text with every digit; null: there is none. */
+  /** JSON text with every digit. */
   readonly response: string | null;
   readonly error: string | null;
   readonly createdAt: Date;
   readonly sentAt: Date | null;
   readonly doneAt: Date | null;
-  /** When a queued one is tried at the earliest. */
+  /** Earliest next attempt of a queued one. */
   readonly notBefore: Date | null;
-  /** Outcome unknown: from then on the service's lists show whether it took effect. */
+  /** When the service's lists show whether one of unknown outcome took effect. */
   readonly conclusiveAt: Date | null;
 }
 
@@ -34,9 +34,8 @@ const COLUMNS = sql`
 /** The newest submissions first. */
 export async function listSubmissions(
   db: Db,
-  filter: { readonly state?: SubmissionState; readonly userId?: string; readonly limit: number },
+  { state, userId, limit }: { state?: SubmissionState; userId?: string; limit: number },
 ): Promise<StoredSubmission[]> {
-  const { state, userId, limit } = filter;
   const { rows } = await db.sql<StoredSubmission>`
     select ${COLUMNS} from ${db.table('submissions')}
     where ${userId === undefined ? sql`true` : sql`_user_id = ${userId}`}
@@ -45,20 +44,16 @@ export async function listSubmissions(
   return rows;
 }
 
-/** The submission of this ID, if any. */
 export async function findSubmission(db: Db, id: string): Promise<StoredSubmission | undefined> {
   const { rows } = await db.sql<StoredSubmission>`
     select ${COLUMNS} from ${db.table('submissions')} where submission_id = ${id}`;
   return rows[0];
 }
 
-/** How such an explanation begins; any other error of a queued row is the row's own. */
+/** Beginning of an explanation why rows wait; any other error of a queued row is its own. */
 const WAITS = 'waits: ';
 
-/**
- * Why nothing is sent: the account's credits are fewer than `floor` (decimal digits), or not known. Undefined: they
- * suffice.
- */
+/** Why the account's credits let nothing be sent: unknown, or fewer than `floor` (digits). Undefined: they suffice. */
 export async function whyCreditsTooLow(db: Db, userId: string, floor: string): Promise<string | undefined> {
   const { rows } = await db.sql<{ below: boolean | null }>`
     select credits < ${floor}::numeric as below from ${db.table('account')} where _user_id = ${userId}`;
@@ -69,10 +64,7 @@ export async function whyCreditsTooLow(db: Db, userId: string, floor: string): P
   return below ? `${WAITS}the account has fewer credits than MIRROR_CREDITS_FLOOR` : undefined;
 }
 
-/**
- * Writes into the account's queued submissions why they wait, over an earlier explanation; undefined removes that. A
- * row with an error of its own keeps it.
- */
+/** Writes into the account's queued submissions why they wait; undefined clears that. A row's own error stays. */
 export async function explainWait(db: Db, fence: Fence, why: string | undefined): Promise<void> {
   const error = why ?? null;
   await fenced(db, fence, async (trx) => {
@@ -83,31 +75,25 @@ export async function explainWait(db: Db, fence: Fence, why: string | undefined)
   });
 }
 
-/** An idempotency key is good for this long at least after its submission is done, milliseconds. */
-const KEY_KEPT = 400 * 86_400_000;
+/** Shortest time for which an idempotency key counts after its submission is done, ms. */
+const KEY_KEPT_MS = 400 * 86_400_000;
 
 /**
- * Removes submissions of the account that were done more than `keepMs` ago (MIRROR_LOG_RETENTION), a batch at a time.
- * Those with an idempotency key stay four times as long, and 400 days at least: without its row, a repeated key would
- * be sent again.
+ * Removes submissions of the account that were done more than `retentionMs` ago (MIRROR_LOG_RETENTION), a batch at a
+ * time. Those with an idempotency key stay four times as long, and at least 400 days: without its row, a repeated key
+ * would be sent again.
  * @param signal ends it after the current batch; the next call goes on
  */
 export async function pruneSubmissions(
   db: Db,
   fence: Fence,
-  keepMs: number,
+  retentionMs: number,
   signal: AbortSignal,
 ): Promise<void> {
   const rows = { table: db.table('submissions'), key: 'submission_id' };
   const doneBefore = (moment: Date) => sql`done_at < ${moment}::timestamptz`;
-  await pruneInBatches(
-    db,
-    fence,
-    rows,
-    signal,
-    (before) => sql`idempotency_key is null and ${doneBefore(before(keepMs))}`,
-  );
-  await pruneInBatches(db, fence, rows, signal, (before) =>
-    doneBefore(before(Math.max(4 * keepMs, KEY_KEPT))),
-  );
+  const withoutKey = (moment: Date) => sql`idempotency_key is null and ${doneBefore(moment)}`;
+  const keyRetentionMs = Math.max(4 * retentionMs, KEY_KEPT_MS);
+  await pruneInBatches(db, fence, rows, signal, (before) => withoutKey(before(retentionMs)));
+  await pruneInBatches(db, fence, rows, signal, (before) => doneBefore(before(keyRetentionMs)));
 }

@@ -1,66 +1,63 @@
-import { commitDurably, type Db } from '../postgres/db.ts';
-import { AHEAD_MS, hasCome } from '../postgres/clock-step.ts';
-import { sql, type RawBuilder } from 'kysely';
-import type { CollectionName } from '../model/collections.ts';
 import { DatabaseUnavailable } from '@research-mirror/runtime/errors';
+import { messageOf } from '@research-mirror/runtime/message';
+import { type RawBuilder, sql } from 'kysely';
+import { addHints } from '../mirror/hint-store.ts';
+import type { CollectionName } from '../model/collections.ts';
 import { OutcomeUnknown } from '../model/errors.ts';
-import { type Fence, fenced } from '../postgres/fenced.ts';
 import { rowsOfAnswer } from '../model/hint.ts';
+import { storedBody, type StoredBody } from '../model/jsonb.ts';
+import { NO_PRIVACY, type Privacy } from '../model/privacy.ts';
 import {
-  OPERATION_NAMES,
   type ClaimedSubmission,
-  type SubmissionOutcome,
+  OPERATION_NAMES,
   type QueuedSubmission,
+  type SubmissionOutcome,
   type SubmissionStore,
 } from '../model/submission.ts';
-import { NO_PRIVACY, type Privacy } from '../model/privacy.ts';
 import { takeChangeIds } from '../postgres/change-ids.ts';
-import { messageOf } from '@research-mirror/runtime/message';
-import { addHints } from '../mirror/hint-store.ts';
+import { AHEAD_MS, hasCome } from '../postgres/clock-step.ts';
+import { commitDurably, type Db } from '../postgres/db.ts';
+import { type Fence, fenced } from '../postgres/fenced.ts';
 import { maySend } from '../postgres/installation.ts';
 import { isRefusedValue } from '../postgres/sql-state.ts';
-import { storedBody, type StoredBody } from '../model/jsonb.ts';
+import { LISTED_AFTER_MS } from './send-submission.ts';
 
-/**
- * A request is written within so many milliseconds after its claim, or not at all (docs/design/operations-out.md).
- */
-const SEND_WITHIN = 5_000;
-/** Added to the last moment at which an earlier owner's request may have ended, milliseconds. */
-const MARGIN = 30_000;
-/** From a request's end until the service's lists show its effect, milliseconds: replicas may lag (MIRROR_SETTLE). */
-const LISTED_AFTER = 60_000;
+/** A request is written this long after its claim at most, or not at all, ms (docs/design/operations-out.md). */
+const SEND_WITHIN_MS = 5_000;
+/** Added to the last moment at which an earlier owner's request may have ended, ms. */
+const MARGIN_MS = 30_000;
 
-/** The submissions of the fence's account. One store an owner: it knows what it has claimed. */
+/** The submissions of the fence's account. Each owner has one store: it knows its claims. */
 export function createSubmissionStore(options: {
   readonly db: Db;
   readonly fence: Fence;
-  /** Collections that are mirrored here: an answer hints at rows of these. */
+  /** The mirrored collections: an answer hints at rows of these. */
   readonly collections: ReadonlySet<CollectionName>;
-  /** No other submission is sent; left out: all are. */
+  /** The only submission to send; left out: all. */
   readonly only?: string | undefined;
-  /** What is left of payloads and answers when a submission ends; left out: all. */
+  /** Which fields of payloads and answers are kept when a submission ends; left out: all. */
   readonly privacy?: Privacy;
 }): SubmissionStore {
   const { db, fence, privacy = NO_PRIVACY } = options;
   const { userId } = fence;
   const submissions = db.table('submissions');
-  // Claimed here and not finished: only these are finished, and none is claimed again, or an outcome that is written
-  // twice would count for the next attempt.
+  // Claimed here and not finished. None is claimed again before: an outcome that is written twice would count for the
+  // next attempt.
   const claimed = new Map<string, ClaimedRow>();
-  // Nobody knows whether the claim was committed; nothing was sent.
+  // Claims whose commit is unknown; nothing was sent.
   const unconfirmed = new Set<string>();
 
   /**
-   * Runs a write that the caller repeats after a commit without an answer: nothing else depends on it. The commit
-   * survives a crash, or a claim would be sent again, and an outcome would be lost.
+   * Runs a write that the caller may repeat after an unknown commit. The commit survives a crash, or a claim would be
+   * sent again, and an outcome would be lost.
    */
-  const again = async <T>(write: (trx: Db, now: Date) => Promise<T>): Promise<T> => {
+  const repeatable = async <T>(write: (trx: Db, now: Date) => Promise<T>): Promise<T> => {
     try {
       const durably = async (trx: Db, now: Date): Promise<T> => {
         await commitDurably(trx);
         return write(trx, now);
       };
-      // What became of a request that was sent is stored whatever the clock does.
+      // The outcome of a sent request is stored whatever the clock does.
       return await fenced(db, fence, durably, undefined, undefined, 'pass');
     } catch (error) {
       if (!(error instanceof OutcomeUnknown)) throw error;
@@ -68,43 +65,53 @@ export function createSubmissionStore(options: {
     }
   };
   /**
-   * Takes a change ID that no row gets. This process rests on what it wrote: a claim is sent, and what is finished or
-   * given up is not looked at again. Where the database goes back behind that, the next fence misses the ID (fenced.ts).
+   * Takes a change ID that no row gets, since this process relies on its writes: it sends a claim, and forgets a
+   * finished submission. If the database goes back behind the write, the next fence misses the ID (fenced.ts).
    */
   const leaveMark = (trx: Db): Promise<unknown> => takeChangeIds(trx, userId, 1);
-  const unclaim = async (): Promise<void> => {
-    const ids = await again(async (trx) => {
-      await leaveMark(trx);
-      const ids = [...unconfirmed];
-      await trx.sql`
-        update ${submissions} set state = 'queued', sent_at = null, _send_before = null
-        where _user_id = ${userId} and submission_id = any(${ids}::bigint[]) and state = ${SENDING}`;
-      return ids;
-    });
-    for (const id of ids) unconfirmed.delete(id);
-  };
 
   return {
     async queued(limit) {
-      if (unconfirmed.size > 0) await unclaim();
-      return queuedSubmissions(db, userId, limit, options.only);
+      if (unconfirmed.size > 0) {
+        const ids = await repeatable(async (trx) => {
+          await leaveMark(trx);
+          const ids = [...unconfirmed];
+          await trx.sql`
+            update ${submissions} set state = 'queued', sent_at = null, _send_before = null
+            where _user_id = ${userId} and submission_id = any(${ids}::bigint[]) and state = ${SENDING}`;
+          return ids;
+        });
+        for (const id of ids) unconfirmed.delete(id);
+      }
+      const only = options.only === undefined ? sql`` : sql` and q.submission_id = ${options.only}`;
+      // The oldest of each operation: each costs an index scan that ends after `limit` rows that may be tried.
+      const { rows } = await db.sql<QueuedSubmission>`
+        select s.submission_id as id, s.operation, s.target_id as "targetId", s._request_id as "requestId"
+        from unnest(${[...OPERATION_NAMES]}::text[]) as o(operation)
+        cross join lateral (
+          select * from ${submissions} as q
+          where q._user_id = ${userId} and q.state = 'queued' and q.operation = o.operation
+            and (q._not_before is null or ${hasCome(sql`q._not_before`, AHEAD_MS.submission)})${only}
+          order by q.submission_id limit ${limit}) as s
+        order by s.submission_id`;
+      return rows;
     },
 
     async claim(id) {
       if (claimed.has(id)) return undefined;
       let row: ClaimedRow | undefined;
       try {
-        row = await again(async (trx, now) => {
+        row = await repeatable(async (trx, now) => {
           if (!(await maySend(trx, now))) return undefined;
           await leaveMark(trx);
           const { rows } = await trx.sql<ClaimedRow>`
             update ${submissions}
             set state = ${SENDING}, sent_at = ${now}::timestamptz, error = null, _not_before = null,
-              _send_before = ${new Date(now.getTime() + SEND_WITHIN)}::timestamptz
+              _send_before = ${new Date(now.getTime() + SEND_WITHIN_MS)}::timestamptz
             where _user_id = ${userId} and submission_id = ${id} and state = 'queued'
             returning submission_id as id, operation, target_id as "targetId", _request_id as "requestId",
               payload::text as payload`;
-          // Before the commit, so that nobody takes back a claim that is sent.
+          // Before the commit, so that `queued` takes no claim back that is sent.
           if (rows.length > 0) unconfirmed.delete(id);
           return rows[0];
         });
@@ -114,7 +121,7 @@ export function createSubmissionStore(options: {
       }
       if (row === undefined) return undefined;
       claimed.set(id, row);
-      return { ...row, sendBeforeMs: SEND_WITHIN };
+      return { ...row, sendBeforeMs: SEND_WITHIN_MS };
     },
 
     async finish(id, outcome) {
@@ -125,32 +132,31 @@ export function createSubmissionStore(options: {
       const payload = outcome.state === 'queued' ? row.payload : privacy.payload(operation, row.payload);
       const emptied = payload === row.payload ? sql`` : sql`, payload = ${payload}::text::jsonb`;
       const response = await responseOf(db, body && privacy.answer(operation, row.payload, body));
-      await again(async (trx, now) => {
-        // A late answer is better than `unknown`, which recover() has written. But what users may have seen as
-        // unknown is never sent again.
-        const from =
-          outcome.state === 'accepted' || outcome.state === 'rejected' ? [SENDING, UNKNOWN] : [SENDING];
+      await repeatable(async (trx, now) => {
+        // A late answer replaces the `unknown` of recover(). But a submission that users may have seen as unknown is
+        // never sent again.
+        const isAnswered = outcome.state === 'accepted' || outcome.state === 'rejected';
+        const from = isAnswered ? [SENDING, UNKNOWN] : [SENDING];
         const { numAffectedRows } = await trx.sql`
           update ${submissions} set ${changes(outcome, response, now)}${emptied}
           where _user_id = ${userId} and submission_id = ${id} and state = any(${from}::text[])`;
         if (numAffectedRows === 0n) return;
         await leaveMark(trx);
-        const named = rowsOfAnswer(body ?? '');
-        const rows = named.filter(({ collection }) => options.collections.has(collection));
+        const rows = rowsOfAnswer(body ?? '').filter(({ collection }) => options.collections.has(collection));
         await addHints(trx, userId, rows, now);
       });
       claimed.delete(id);
     },
 
     recover: (timeoutMs, inHand) =>
-      again(async (trx, now) => {
-        const bound = timeoutMs + MARGIN;
-        // Spelt out, or the partial index of what is open is not used (fenced.ts).
+      repeatable(async (trx, now) => {
+        const bound = timeoutMs + MARGIN_MS;
+        // A literal state, or the partial index of open submissions is not used (fenced.ts).
         const left = sql`state = 'sending' and submission_id <> all(${[...inHand]}::bigint[])`;
         const { rows: gaveUp } = await trx.sql<Pick<ClaimedRow, 'id' | 'operation' | 'payload'>>`
           update ${submissions}
           set state = ${UNKNOWN}, done_at = ${now}::timestamptz,
-            _conclusive_at = ${new Date(now.getTime() + LISTED_AFTER)}::timestamptz,
+            _conclusive_at = ${new Date(now.getTime() + LISTED_AFTER_MS)}::timestamptz,
             error = 'the program that sent it ended before it had an answer: it may have taken effect'
           where _user_id = ${userId} and ${left}
             and _send_before <= ${new Date(now.getTime() - bound)}::timestamptz
@@ -164,8 +170,7 @@ export function createSubmissionStore(options: {
             where _user_id = ${userId} and submission_id = ${id}`;
         }
         const { rows } = await trx.sql<{ next: Date | null }>`
-          select min(_send_before) as next from ${submissions}
-          where _user_id = ${userId} and ${left}`;
+          select min(_send_before) as next from ${submissions} where _user_id = ${userId} and ${left}`;
         const next = rows[0]?.next;
         return next ? Math.max(1, next.getTime() + bound - now.getTime()) : undefined;
       }),
@@ -177,48 +182,26 @@ const UNKNOWN = 'unknown';
 
 type ClaimedRow = Omit<ClaimedSubmission, 'sendBeforeMs'>;
 
-/** The oldest of each operation. Each costs an index scan that ends after `limit` rows that may be tried. */
-async function queuedSubmissions(
-  db: Db,
-  userId: string,
-  limit: number,
-  only: string | undefined,
-): Promise<QueuedSubmission[]> {
-  const one = only === undefined ? sql`` : sql` and q.submission_id = ${only}`;
-  const { rows } = await db.sql<QueuedSubmission>`
-    select s.submission_id as id, s.operation, s.target_id as "targetId", s._request_id as "requestId"
-    from unnest(${[...OPERATION_NAMES]}::text[]) as o(operation)
-    cross join lateral (
-      select * from ${db.table('submissions')} as q
-      where q._user_id = ${userId} and q.state = 'queued' and q.operation = o.operation
-        and (q._not_before is null or ${hasCome(sql`q._not_before`, AHEAD_MS.submission)})${one}
-      order by q.submission_id limit ${limit}) as s
-    order by s.submission_id`;
-  return rows;
-}
-
+/** The columns that an outcome sets. */
 function changes(
   outcome: SubmissionOutcome,
   response: StoredBody | undefined,
   now: Date,
 ): RawBuilder<unknown> {
   const after = (ms: number): RawBuilder<unknown> => sql`${new Date(now.getTime() + ms)}::timestamptz`;
+  // The service's words may contain U+0000, which PostgreSQL's text can't hold.
+  const error = outcome.error?.replaceAll('\0', '\uFFFD') ?? null;
   if (outcome.state === 'queued') {
-    return sql`state = 'queued', sent_at = null, _send_before = null, error = ${shown(outcome.error)},
+    return sql`state = 'queued', sent_at = null, _send_before = null, error = ${error},
       _not_before = ${after(outcome.retryInMs)}`;
   }
-  return sql`state = ${outcome.state}, done_at = ${now}::timestamptz, error = ${shown(outcome.error)},
+  return sql`state = ${outcome.state}, done_at = ${now}::timestamptz, error = ${error},
     response_status = ${outcome.status ?? null}, response = ${response?.raw ?? null}::text::jsonb,
     _verbatim = ${response?.verbatim ?? null},
     _conclusive_at = ${outcome.state === 'unknown' ? after(outcome.conclusiveInMs) : null}`;
 }
 
-/** The service's words may contain the one character that PostgreSQL's text can't hold. */
-function shown(error: string | undefined): string | null {
-  return error?.replaceAll('\0', '\uFFFD') ?? null;
-}
-
-/** The body as it can be stored. Asks first whether jsonb takes it, since a refusal would end the transaction. */
+/** The body as it can be stored. Tries outside the transaction whether jsonb takes it: a refusal would end it. */
 async function responseOf(db: Db, body: string | undefined): Promise<StoredBody | undefined> {
   if (body === undefined) return undefined;
   const stored = storedBody(body);

@@ -91,7 +91,7 @@ describe('a stop', () => {
     expect(scenario.written).toHaveLength(before);
   });
 
-  it('waits for a claim that is being committed: nothing is claimed or sent behind its back', async () => {
+  it('waits for a claim that is being committed, and lets nothing be claimed or sent after that', async () => {
     const row = scenario.store.add('list');
     scenario.store.statementMs = () => 500;
     const running = await scenario.start();
@@ -106,7 +106,7 @@ describe('a stop', () => {
     expect(scenario.written).toEqual([]);
   });
 
-  it('leaves what is not answered in time as sending; whoever comes next makes it unknown, and sends it never', async () => {
+  it('leaves an unanswered submission as sending; the next owner makes it unknown and never sends it', async () => {
     scenario.react = () => ({ answerMs: 100_000 });
     const row = scenario.store.add('list');
     const running = await scenario.start();

@@ -145,7 +145,7 @@ it('an idle account asks the database for next to nothing', async () => {
 });
 
 describe('a service that can’t be reached', () => {
-  it('is tried later and later, by one submission of a group at a time, and costs no slot and no submission', async () => {
+  it('is tried with longer and longer waits, by one submission of a group at a time, and costs no slot and no submission', async () => {
     const attempts: number[] = [];
     scenario.react = () => {
       attempts.push(scenario.clock.monotonic());

@@ -4,53 +4,39 @@ import { DatabaseUnavailable } from '@research-mirror/runtime/errors';
 import { messageOf } from '@research-mirror/runtime/message';
 import { Mutex } from '@research-mirror/runtime/mutex';
 import { KeyRefused, LeaseLost } from '../model/errors.ts';
-import type {
-  OperationName,
-  QueuedSubmission,
-  SubmissionOutcome,
-  SubmissionStore,
-} from '../model/submission.ts';
+import type { QueuedSubmission, SubmissionOutcome, SubmissionStore } from '../model/submission.ts';
 import { RATE_GROUPS, type RateGroup } from '../service/rate-groups.ts';
-import { OPERATIONS, type SendingContext, sendSubmission, type SubmissionSource } from './send-submission.ts';
+import { OPERATIONS, type SendingContext, sendSubmission } from './send-submission.ts';
 
-export interface SubmitterOptions {
-  readonly source: SubmissionSource;
+export interface SubmitterOptions extends Omit<SendingContext, 'claiming'> {
   readonly store: SubmissionStore;
-  readonly clock: Clock;
   /** Why the account's credits let nothing be sent (MIRROR_CREDITS_FLOOR); undefined: they suffice. */
   readonly whyCreditsTooLow: () => Promise<string | undefined>;
-  /** Writes into the queued rows why they wait; undefined: takes it out of those that say so. */
+  /** Writes into the queued rows why they wait; undefined clears that. */
   readonly explainWait: (why: string | undefined) => Promise<void>;
-  /** Monotonic moment until which this process may send for its accounts. */
-  readonly ownsUntil: () => number;
   /** Rung when something is queued; the queue is read each minute anyway. */
   readonly bell: Doorbell;
   /** False: nothing is sent (MIRROR_SUBMIT=off). */
   readonly enabled: boolean;
-  /** The longest time (ms) that a request may take. */
-  readonly timeoutMs: number;
   readonly log: { info(line: string): void; warn(line: string): void };
-  /** A submission has an outcome, which is stored; in state `queued` it will be tried again. */
-  readonly onDone: (done: {
-    readonly operation: OperationName;
-    readonly state: SubmissionOutcome['state'];
-  }) => void;
+  /** Called when an outcome is stored; one in state `queued` will be tried again. */
+  readonly onDone: (done: Pick<QueuedSubmission, 'operation'> & Pick<SubmissionOutcome, 'state'>) => void;
 }
 
 /** How often (ms) the queue is read without a ring: seldom, so that idle accounts cost little. */
 const LOOK_MS = 60_000;
-/** How often (ms) it looks for abandoned ones without knowing of any: a database that went back may have some. */
-const LEFT_MS = 900_000;
+/** How often (ms) it looks for unknown abandoned submissions: a database that went back may have some. */
+const RECOVER_MS = 900_000;
 /** Wait (ms) after the queue could not be read, or while nothing may be sent. */
 const TROUBLE_MS = 1_000;
 /** How often (ms) newly queued rows get the reason why they wait. */
 const EXPLAIN_MS = 10_000;
-/** Wait (ms) after one could not be claimed: it was cancelled or put on hold, and is soon out of the queue. */
+/** Wait (ms) after a refused claim: the submission was cancelled or put on hold, and is soon out of the queue. */
 const NOT_CLAIMED_MS = 250;
 
 /**
- * The loop that sends an account's submissions. It ends only by throwing, when nothing is being sent any more: the
- * signal's reason; KeyRefused, when every key is refused; LeaseLost.
+ * The loop that sends an account's submissions. It ends only by throwing, after all sending has ended: the signal's
+ * reason; KeyRefused when every key is refused; LeaseLost.
  */
 export function submitter(options: SubmitterOptions): (signal: AbortSignal) => Promise<never> {
   return (signal) => new Submitter(options, signal).run();
@@ -64,14 +50,14 @@ class Submitter {
   readonly #broken = new AbortController();
   readonly #stop: AbortSignal;
   readonly #underWay = new Set<Promise<void>>();
-  /** Claimed here, their outcome not stored yet: `recover` must not make them unknown. */
+  /** Claimed here, with no stored outcome yet: `recover` must not make them unknown. */
   readonly #inHand = new Set<string>();
   /** Monotonic moments. */
-  #recoverAt = Number.NEGATIVE_INFINITY;
-  #explainAt = Number.NEGATIVE_INFINITY;
-  /** The reason that this process wrote into queued rows; null: none yet, an earlier process may have written one. */
+  #recoverAt = -Infinity;
+  #explainAt = -Infinity;
+  /** The reason in queued rows; null: this process has not written one, an earlier process may have. */
   #explained: string | undefined | null = null;
-  /** Reasons already logged for why submissions wait: each is logged once until it is over. */
+  /** Logged reasons why submissions wait: each is logged once until it is over. */
   readonly #logged = { queue: new Set<string>(), service: new Set<string>() };
 
   constructor(options: SubmitterOptions, signal: AbortSignal) {
@@ -96,12 +82,12 @@ class Submitter {
     }
   }
 
-  /** Starts what may be started. @returns milliseconds until the next look without a ring */
+  /** Starts the submissions that may be sent. @returns ms until the next look without a ring */
   async #look(): Promise<number> {
     try {
       const recoverIn = await this.#recover();
       const startIn = this.#options.enabled ? await this.#startQueued() : LOOK_MS;
-      // Without a heartbeat nothing was asked.
+      // Without a heartbeat the queue was not read.
       if (this.#options.clock.monotonic() < this.#options.ownsUntil()) this.#logged.queue.clear();
       return Math.min(LOOK_MS, recoverIn, startIn);
     } catch (error) {
@@ -116,14 +102,13 @@ class Submitter {
     const dueIn = this.#recoverAt - clock.monotonic();
     if (dueIn > 0) return dueIn;
     // `#leave` may bring the moment nearer while the statement runs.
-    this.#recoverAt = Number.POSITIVE_INFINITY;
+    this.#recoverAt = Infinity;
+    let nextIn = 0;
     try {
-      const nextIn = (await store.recover(timeoutMs, [...this.#inHand])) ?? LEFT_MS;
-      this.#recoverWithin(nextIn);
+      nextIn = (await store.recover(timeoutMs, [...this.#inHand])) ?? RECOVER_MS;
       return nextIn;
-    } catch (error) {
-      this.#recoverWithin(0);
-      throw error;
+    } finally {
+      this.#recoverWithin(nextIn);
     }
   }
 
@@ -147,7 +132,7 @@ class Submitter {
     for (const inFlight of why === undefined ? [] : this.#allInFlight.values()) inFlight.pause(0);
     const before = this.#explained;
     const news = why !== before;
-    // Rows that were queued meanwhile get the reason, too.
+    // Newly queued rows get the reason, too.
     if (news || (why !== undefined && clock.monotonic() >= this.#explainAt)) {
       await explainWait(why);
       this.#explained = why;
@@ -160,13 +145,13 @@ class Submitter {
 
   #start(submission: QueuedSubmission): void {
     const inFlight = this.#allInFlight.get(OPERATIONS[submission.operation].group);
-    if (inFlight === undefined || inFlight.has(submission.id) || !inFlight.hasRoom) return;
-    const wait = inFlight.add(submission.id);
-    const sending = this.#send(inFlight, submission, wait)
+    const { id } = submission;
+    if (inFlight === undefined || inFlight.has(id) || !inFlight.hasRoom) return;
+    const sending = this.#send(inFlight, submission, inFlight.add(id))
       .catch((error: unknown) => this.#failed(inFlight, error))
       .finally(() => {
-        inFlight.ended(submission.id);
-        this.#inHand.delete(submission.id);
+        inFlight.ended(id);
+        this.#inHand.delete(id);
         this.#underWay.delete(sending);
         this.#options.bell.ring();
       });
@@ -174,34 +159,37 @@ class Submitter {
   }
 
   async #send(inFlight: InFlight, submission: QueuedSubmission, wait: AbortSignal): Promise<void> {
+    const { id, operation } = submission;
     const stop = AbortSignal.any([this.#stop, wait]);
     const onClaim = (): void => {
-      inFlight.claimed(submission.id);
-      this.#inHand.add(submission.id);
+      inFlight.claimed(id);
+      this.#inHand.add(id);
     };
-    const sent = await sendSubmission(this.#sending, submission, stop, onClaim, inFlight.waitMs);
-    if (sent.kind === 'left') {
-      this.#leave(submission.id);
-      if (!this.#stop.aborted) this.#logOnce('service', messageOf(sent.error));
+    const result = await sendSubmission(this.#sending, submission, stop, onClaim, inFlight.waitMs);
+    if (result.kind === 'not-claimed') return inFlight.pause(NOT_CLAIMED_MS);
+    if (result.kind === 'left') {
+      this.#leave(id);
+      if (!this.#stop.aborted) this.#logOnce('service', messageOf(result.error));
       return;
     }
-    if (sent.kind === 'not-claimed') {
-      inFlight.pause(NOT_CLAIMED_MS);
-      return;
-    }
-    const { kind, outcome } = sent;
+    const { kind, outcome } = result;
     const waitMs = outcome.state === 'queued' ? outcome.retryInMs : 0;
-    // While the service is in trouble, each attempt may end unknown: only one tries, with longer and longer waits.
+    // While the service is in trouble, each attempt may end unknown: one tries at a time, with longer and longer waits.
     if (kind === 'unsent' || outcome.state === 'unknown') inFlight.failed(Math.max(waitMs, inFlight.waitMs));
     else inFlight.answered();
-    this.#report(submission, outcome);
-    await this.#finish(submission.id, outcome);
-    // Back in the queue, it must not be tried before the wait is over, which the store counts from now.
+    if (outcome.state === 'queued') this.#logOnce('service', outcome.error);
+    else if (outcome.state === 'accepted') this.#logged.service.clear();
+    else {
+      const error = outcome.error ?? `answered ${outcome.status}`;
+      this.#options.log.warn(`submission ${id} (${operation}) is ${outcome.state}: ${error}`);
+    }
+    await this.#finish(id, outcome);
+    // It must not be tried before the wait is over, which the store counts from now.
     if (waitMs > 0) inFlight.pause(waitMs);
-    this.#options.onDone({ operation: submission.operation, state: outcome.state });
+    this.#options.onDone({ operation, state: outcome.state });
   }
 
-  /** Stores an outcome, as often as it takes while the database is away: it is known nowhere else. */
+  /** Stores an outcome; repeats that while the database is away, since the outcome is known nowhere else. */
   async #finish(id: string, outcome: SubmissionOutcome): Promise<void> {
     const { store, clock } = this.#options;
     for (;;) {
@@ -219,33 +207,21 @@ class Submitter {
     }
   }
 
-  /** Gives up knowing its outcome: it will be recovered as unknown. */
+  /** Gives up on its outcome: `recover` will make it unknown. */
   #leave(id: string): void {
     this.#inHand.delete(id);
     this.#recoverWithin(0);
   }
 
-  /** It was not claimed, or its outcome can't be stored any more. */
+  /** The submission was not claimed, or its outcome can't be stored any more. */
   #failed(inFlight: InFlight, error: unknown): void {
     if (this.#stop.aborted || error instanceof BackInQueue) return;
-    if (isFinal(error)) {
-      this.#broken.abort(error);
-      return;
-    }
+    if (isFinal(error)) return this.#broken.abort(error);
     this.#logQueueTrouble(error);
     inFlight.failed(inFlight.waitMs);
   }
 
-  #report({ id, operation }: QueuedSubmission, outcome: SubmissionOutcome): void {
-    if (outcome.state === 'queued') this.#logOnce('service', outcome.error);
-    if (outcome.state === 'accepted') this.#logged.service.clear();
-    if (outcome.state === 'rejected' || outcome.state === 'unknown') {
-      const error = outcome.error ?? `answered ${outcome.status}`;
-      this.#options.log.warn(`submission ${id} (${operation}) is ${outcome.state}: ${error}`);
-    }
-  }
-
-  /** Where the database is away, the heartbeat warns. */
+  /** If the database is away, the heartbeat warns. */
   #logQueueTrouble(error: unknown): void {
     if (!(error instanceof DatabaseUnavailable)) this.#logOnce('queue', messageOf(error));
   }
@@ -256,29 +232,29 @@ class Submitter {
   }
 }
 
-/** Nothing more can be sent for the account: its loops end. */
+/** Whether nothing more can be sent for the account: its loops end. */
 function isFinal(error: unknown): boolean {
   return error instanceof KeyRefused || error instanceof LeaseLost;
 }
 
-/** First and longest wait (ms) after an attempt in which nothing was sent; it doubles in between. */
+/** First and longest wait (ms) after an attempt that sent nothing; the wait doubles. */
 const FIRST_WAIT_MS = 1_000;
 const LONGEST_WAIT_MS = 60_000;
 /**
  * Most submissions of a group that wait for a slot or are in flight at once: each is written twice in Postgres, and a
- * claim that waits behind too many others comes too late to be sent.
+ * claim that waits behind too many others comes too late.
  */
 const WIDEST = 32;
 
 /**
- * The submissions of one rate group that wait for a slot or are being sent. They are sent in the order in which they
- * were queued: when one has to go back into the queue, those behind it that still wait go back, too.
+ * The submissions of one rate group that wait for a slot or are being sent. They go in the order of the queue: when one
+ * goes back into the queue, those behind it that still wait go back, too.
  */
 export class InFlight {
   readonly #clock: Clock;
   /** By submission: the controller that ends its wait; undefined once it is claimed. */
   readonly #active = new Map<string, AbortController | undefined>();
-  #pausedUntil = Number.NEGATIVE_INFINITY;
+  #pausedUntil = -Infinity;
   #failures = 0;
 
   constructor(clock: Clock) {
@@ -324,13 +300,13 @@ export class InFlight {
     this.#active.delete(id);
   }
 
-  /** Starts nothing for `ms`; what waits for a slot goes back into the queue. */
+  /** Starts nothing for `ms`; those that wait for a slot go back into the queue. */
   pause(ms: number): void {
     this.#pausedUntil = Math.max(this.#pausedUntil, this.#clock.monotonic() + ms);
     for (const wait of this.#active.values()) wait?.abort(new BackInQueue());
   }
 
-  /** Pauses because nothing could be sent, or nobody knows; the next wait is longer. Several at once count as one. */
+  /** Pauses after an attempt that sent nothing, or may have. The next wait is longer; several at once count as one. */
   failed(ms: number): void {
     if (this.pausedForMs === 0) this.#failures += 1;
     this.pause(ms);
@@ -342,7 +318,7 @@ export class InFlight {
   }
 }
 
-/** Why a wait for a slot ended: the submission is in the queue, and will be fetched again. */
+/** Ends a wait for a slot: the submission is in the queue, and will be fetched again. */
 export class BackInQueue extends Error {
   override readonly name = 'BackInQueue';
   constructor() {

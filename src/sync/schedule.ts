@@ -1,7 +1,7 @@
 import { createTask, parse, type ScheduledTask } from 'node-cron';
 import { createHash } from 'node:crypto';
 import type { Config } from '../config/config.ts';
-import { NEVER } from '../config/parse-cron.ts';
+import { CRON_NEVER } from '../config/parse-cron.ts';
 import type { CollectionName } from '../model/collections.ts';
 
 const DAY_MS = 86_400_000;
@@ -111,7 +111,7 @@ const SPREAD = {
 export function createSchedule({ cron }: Pick<Config, 'cron'>) {
   const lines = new Map<string, CronLine>();
   const line = (expression: string): CronLine | undefined => {
-    if (expression === NEVER) return undefined;
+    if (expression === CRON_NEVER) return undefined;
     const known = lines.get(expression) ?? new CronLine(expression);
     lines.set(expression, known);
     return known;

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { UsageError } from './exit-code.ts';
 import { readUserId } from './given.ts';
+import { UsageError } from './shell.ts';
 
-it('a user_id is taken with every digit that a bigint of Postgres has, and refused beyond', () => {
+it('a user_id is accepted in the range of a bigint, and refused outside', () => {
   const [least, most] = [-(2n ** 63n), 2n ** 63n - 1n];
   fc.assert(fc.property(fc.bigInt(least, most), (id) => readUserId(String(id)) === String(id)));
   for (const id of [least, most]) expect(readUserId(String(id))).toBe(String(id));

@@ -1,14 +1,14 @@
 import { formatCount } from '@research-mirror/runtime/figures';
 import { suggestion } from '../config/parse-values.ts';
 import { COLLECTION_NAMES, type CollectionName } from '../model/collections.ts';
-import { UsageError } from './exit-code.ts';
+import { UsageError } from './shell.ts';
 
-// What was typed: options and arguments, read and refused.
+// Reads and validates options and arguments.
 
-/** How many a list shows where --limit does not say. */
+/** Entries of a list without --limit. */
 export const USUAL_LIMITS = { events: 50, quarantine: 100, submissions: 50 } as const;
 
-/** @param begin of the sentence that says that none has that name @throws UsageError, with what may be meant */
+/** @param begin of the error's sentence @throws UsageError with suggestions */
 export function chooseFrom<Name extends string>(names: readonly Name[], given: string, begin: string): Name {
   const found = names.find((name) => name === given);
   if (found === undefined) throw noneOf(names, given, begin);
@@ -22,16 +22,13 @@ export function noneOf(names: readonly string[], given: string, begin: string): 
   );
 }
 
-/**
- * The collections that a command line names, in the catalogue's order; undefined where it names none.
- * @throws UsageError for a name that there is not
- */
+/** The named collections in the catalogue's order; undefined if none is named. @throws UsageError */
 export function chooseCollections(names: readonly string[]): readonly CollectionName[] | undefined {
   const chosen = names.map((name) => chooseFrom(COLLECTION_NAMES, name, 'no such collection:'));
   return chosen.length === 0 ? undefined : COLLECTION_NAMES.filter((name) => chosen.includes(name));
 }
 
-/** @throws UsageError for options that are set but mean nothing to the action */
+/** @throws UsageError for options that do not apply to the action */
 export function refuseOptions<Options extends object>(
   action: string,
   options: Options,
@@ -43,7 +40,7 @@ export function refuseOptions<Options extends object>(
   if (set.length > 0) throw new UsageError(`${action} has no option --${set.join(', --')}`);
 }
 
-/** @throws UsageError for filters of a list beside `--show`, which prints one whatever they say */
+/** @throws UsageError for filters together with `--show`, which ignores them */
 export function refuseFilters<Options extends { readonly show?: string }>(
   options: Options,
   filters: readonly (keyof Options & string)[],
@@ -65,7 +62,7 @@ export function readLimit(text: string | undefined, usual: number): number {
   return text === undefined ? usual : readCount('--limit', text, 999_999_999);
 }
 
-/** @param begin of the sentence that refuses it @returns decimal digits of a bigint @throws UsageError */
+/** @param begin of the error's sentence @returns decimal digits of a bigint @throws UsageError */
 export function readUserId(text: string, begin = ''): string {
   if (/^-?\d{1,19}$/.test(text) && BigInt(text) === BigInt.asIntN(64, BigInt(text))) return text;
   throw new UsageError(`${begin}${JSON.stringify(text)} is no user_id: a number`);

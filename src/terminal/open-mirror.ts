@@ -1,24 +1,25 @@
-import type { Clock } from '@research-mirror/runtime/clock';
-import { createLogger } from '@research-mirror/runtime/logger';
-import { join } from 'node:path';
 import { embeddedState, type EmbeddedState } from '@research-mirror/embedded-postgres/embedded-state';
+import { isPortFree, nonEphemeralPort } from '@research-mirror/embedded-postgres/ports';
+import type { Clock } from '@research-mirror/runtime/clock';
 import { ClassifiedError, Unusable } from '@research-mirror/runtime/errors';
-import { reachDatabase, type ReachedDatabase, type WorkOptions } from '../postgres/open-mirror.ts';
-import { MIGRATIONS, programVersion } from '../config/program.ts';
-import type { Config, DatabaseConfig } from '../config/config.ts';
+import { createLogger } from '@research-mirror/runtime/logger';
+import { readOrCreate } from '@research-mirror/runtime/read-or-create';
+import { existsSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Config, DatabaseConfig, ServiceConfig } from '../config/config.ts';
 import { loadConfig } from '../config/load.ts';
+import { MIGRATIONS, programVersion } from '../config/program.ts';
+import { Secret } from '../config/secret.ts';
 import { openDatabase, TRANSACTION_BOUNDS, type TransactionBounds } from '../postgres/database.ts';
 import type { Db } from '../postgres/db.ts';
+import { reachDatabase, type ReachedDatabase, type WorkOptions } from '../postgres/open-mirror.ts';
 import { neededMigrations } from '../postgres/run-migrations.ts';
-import { hasColour, isInteractive, shortPath, type Shell } from './shell.ts';
+import { hasColour, isInteractive, type Shell, shortPath } from './shell.ts';
 
-/**
- * `likely`: the user has not said which, `chooseMirror` finds out. `own or new` makes an embedded database where there
- * is none, the others say so.
- */
+/** `likely`: `chooseMirror` decides. `own or new` makes the embedded database if there is none; the others fail. */
 type Which = 'likely' | 'own' | 'own or new' | 'demo';
 
-/** A mirror's database as a command asks it by itself. */
 export interface Mirror extends Pick<ReachedDatabase, 'direct' | 'words'> {
   readonly config: Config;
   readonly db: Db;
@@ -30,32 +31,14 @@ interface MirrorOptions {
   readonly config?: Config;
   /** Default `TRANSACTION_BOUNDS`. */
   readonly bounds?: TransactionBounds;
-  /** Past a pooler, where there is such a way. */
+  /** Past a pooler, if such a way is configured. */
   readonly direct?: boolean;
+  /** Accepts a database that is behind this program, too. */
+  readonly anyVersion?: boolean;
 }
 
-/**
- * Does `work` on the mirror's database, which must be there and of this version.
- * @throws InvalidConfig; Unusable; errors of `work`
- */
+/** Runs `work` on the mirror's database. @throws InvalidConfig; Unusable; errors of `work` */
 export async function onMirror<T>(
-  shell: Shell,
-  command: string,
-  options: MirrorOptions,
-  work: (mirror: Mirror) => Promise<T>,
-): Promise<T> {
-  return onDatabase(shell, command, options, async (mirror) => {
-    const { db } = mirror;
-    const behind = await neededMigrations({ db, folder: MIGRATIONS, version: programVersion() });
-    if (behind.length === 0) return work(mirror);
-    throw new Unusable(
-      `the database is behind this program (${behind.join(', ')}): "research-mirror migrate"`,
-    );
-  });
-}
-
-/** The same with a database of any version. */
-export async function onDatabase<T>(
   shell: Shell,
   command: string,
   {
@@ -64,32 +47,39 @@ export async function onDatabase<T>(
     config = loadConfig(shell.env, 'database'),
     bounds = TRANSACTION_BOUNDS,
     direct: isDirect = false,
+    anyVersion = false,
   }: MirrorOptions,
   work: (mirror: Mirror) => Promise<T>,
 ): Promise<T> {
   const { connection, direct, words, leave } = await reachMirror(shell, config, command, which);
   try {
     const way = isDirect ? direct : connection;
-    const database = await openDatabase({ ...way, schema: config.schema, max: 2, bounds });
+    const { db, close } = await openDatabase({ ...way, schema: config.schema, max: 2, bounds });
     try {
-      return await work({ config, db: database.db, direct, words });
+      const migrations = { db, folder: MIGRATIONS, version: programVersion() };
+      const behind = anyVersion ? [] : await neededMigrations(migrations);
+      if (behind.length > 0) {
+        const why = `the database is behind this program (${behind.join(', ')})`;
+        throw new Unusable(`${why}: "research-mirror migrate"`);
+      }
+      return await work({ config, db, direct, words });
     } finally {
-      await database.close();
+      await close();
     }
   } finally {
     await leave();
   }
 }
 
-/** Where `demo` keeps its database: beside the real one, so that they never mix. */
+/** The demo's database is separate from the user's. */
 export function demoFolder(config: Config): string {
   return join(config.dataDir, 'demo');
 }
 
 /**
- * Reaches the mirror that the user means; the embedded server is started when it does not run.
- * @param command `sql`: the database's own lists of connections show `research-mirror sql`
- * @throws Unusable where there is none
+ * Connects to the mirror that is meant; starts an embedded server.
+ * @param command `sql`
+ * @throws Unusable if there is none
  */
 export async function reachMirror(
   shell: Shell,
@@ -125,9 +115,8 @@ async function embeddedFolder(config: Config, shell: Shell, which: Which): Promi
 }
 
 /**
- * Which embedded mirror a user means who typed `sql` or `status` and nothing else. Somebody who tries the demo in
- * another terminal has configured nothing; somebody with a mirror of their own never gets the demo's by surprise
- * while theirs runs or is configured.
+ * Which embedded mirror a plain `sql` means. A user who tries the demo has configured nothing. A mirror of the user's
+ * own takes precedence while it runs or is configured.
  */
 export function chooseMirror(own: EmbeddedState, demo: EmbeddedState, configured: boolean): 'own' | 'demo' {
   if (own === 'running') return 'own';
@@ -137,8 +126,8 @@ export function chooseMirror(own: EmbeddedState, demo: EmbeddedState, configured
 
 /**
  * What a command gives to what it runs.
- * @param sink of the log: stdout for `start`, whose log is all that it says; stderr for commands that answer on stdout
- * @param usual level where LOG_LEVEL is not set: a command that shows its progress itself logs trouble only
+ * @param sink of the log: stdout for `start`, otherwise stderr
+ * @param usual level without LOG_LEVEL: `warn` for a command that shows its progress
  */
 export function workOptions(
   { env, err, clock, signal, scrubber }: Shell,
@@ -154,4 +143,82 @@ export function workOptions(
     isExpected: (error) => error instanceof ClassifiedError,
   });
   return { clock, signal, log, hide: (secret) => scrubber.hide(secret), scrub: scrubber.scrub };
+}
+
+// What a demo keeps in its folder beside the database: the same addresses at each start.
+
+/** The demo's key is no secret. */
+export const DEMO_KEY = 'demo-key';
+
+/** File with the emulated service's port. The mirror refuses a service at another port as another service. */
+export const SERVICE_PORT = 'service-port';
+
+type PortName = typeof SERVICE_PORT | 'control-port' | 'page-port' | 'webhook-port';
+
+/** @throws Unusable if the file holds no port */
+export async function portOf(folder: string, name: PortName): Promise<number> {
+  const text = await readOrCreate(join(folder, name), async () => String(await nonEphemeralPort()));
+  const port = Number(text);
+  if (!Number.isInteger(port) || port < 1 || port > 65_535) throw unreadable(folder, name, 'port');
+  return port;
+}
+
+/** A listener's port: the same as last time, or another if it is taken. */
+export async function keptPort(folder: string, name: PortName): Promise<number> {
+  const port = await portOf(folder, name);
+  if (await isPortFree(port)) return port;
+  await rm(join(folder, name), { force: true });
+  return portOf(folder, name);
+}
+
+export function unreadable(folder: string, name: string, what: string): Unusable {
+  return new Unusable(
+    `${shortPath(join(folder, name))} holds no ${what}: put the one back that it held, or begin anew by removing the folder ${shortPath(folder)}`,
+  );
+}
+
+/** The URL of the service of this folder's demo. Undefined: none runs. */
+async function runningDemo(folder: string): Promise<string | undefined> {
+  if (!existsSync(join(folder, SERVICE_PORT))) return undefined;
+  const port = await portOf(folder, SERVICE_PORT);
+  // Checks both ports of the service: another program may use one by now.
+  const both = [port, await portOf(folder, 'control-port')];
+  const free = await Promise.all(both.map((each) => isPortFree(each)));
+  return free.includes(true) ? undefined : `http://127.0.0.1:${port}`;
+}
+
+/** The demo's configuration, without the user's own account and database. */
+export function demoConfig(config: Config, folder: string, serviceUrl: string): ServiceConfig {
+  return {
+    ...config,
+    dataDir: folder,
+    database: { kind: 'embedded', dataDir: folder, pgBin: config.pgBin, port: 0 },
+    service: { url: serviceUrl, keys: [new Secret(DEMO_KEY)] },
+  };
+}
+
+/**
+ * The user's own configuration, or a running demo's if the user asks for it or has configured neither account nor
+ * database.
+ * @throws InvalidConfig; Unusable if a demo is asked for and none runs
+ */
+export async function serviceConfig(shell: Shell, demo: boolean): Promise<ServiceConfig> {
+  let config: Config;
+  try {
+    config = loadConfig(shell.env, 'database');
+  } catch {
+    // Reports all problems at once.
+    return loadConfig(shell.env, 'service');
+  }
+  const own = config.service !== undefined || config.database.kind === 'external';
+  if (own && !demo) return loadConfig(shell.env, 'service');
+  const folder = demoFolder(config);
+  const running = await runningDemo(folder);
+  if (running !== undefined) {
+    if (!demo)
+      shell.err.write('(this is about the demo, which runs here: no account of yours is configured)\n');
+    return demoConfig(config, folder, running);
+  }
+  if (demo) throw new Unusable('no demo runs here: "research-mirror demo"');
+  return loadConfig(shell.env, 'service');
 }

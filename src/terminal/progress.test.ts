@@ -1,8 +1,7 @@
-import { describe, expect, it } from 'vitest';
-import { VirtualClock } from '@research-mirror/runtime/testing/virtual-clock';
 import { Scrubber } from '@research-mirror/runtime/scrub';
+import { VirtualClock } from '@research-mirror/runtime/testing/virtual-clock';
+import { describe, expect, it } from 'vitest';
 import { Progress } from './progress.ts';
-import { hasColour } from './shell.ts';
 
 function makeProgress(terminal: { isTTY?: boolean; columns?: number } = {}) {
   let text = '';
@@ -22,7 +21,7 @@ describe('Progress', () => {
     expect(text()).toBe('\r\u001b[Kone\r\u001b[Kmuch too…\n');
   });
 
-  it('writes plain lines elsewhere, seldom, and the newest state though nothing follows it', async () => {
+  it('writes a plain line every five seconds elsewhere, always with the newest state', async () => {
     const { progress, clock, text } = makeProgress();
     progress.show('one');
     await clock.advance(1_000);
@@ -33,7 +32,7 @@ describe('Progress', () => {
     expect(text()).toBe('one\nthree\n');
   });
 
-  it('shows the last state at its end, and nothing after it', async () => {
+  it('shows the last state at its end, and nothing later', async () => {
     const { progress, clock, text } = makeProgress();
     for (const state of ['one', 'two']) progress.show(state);
     progress.end();
@@ -42,21 +41,11 @@ describe('Progress', () => {
     expect(text()).toBe('one\ntwo\n');
   });
 
-  it('lets other lines pass above it', () => {
+  it('prints other lines above it', () => {
     const { progress, text } = makeProgress({ isTTY: true, columns: 80 });
     progress.say('first');
     progress.show('reading');
     progress.say('a message');
     expect(text()).toBe('first\n\r\u001b[Kreading\r\u001b[Ka message\nreading');
   });
-});
-
-it.each([
-  [true, {}, true],
-  [true, { NO_COLOR: '1' }, false],
-  [true, { NO_COLOR: '' }, true],
-  [true, { TERM: 'dumb' }, false],
-  [false, {}, false],
-])('terminals, NO_COLOR and dumb ones are known: %s %o: %s', (isTTY, env, colour) => {
-  expect(hasColour({ isTTY, write: () => {} }, env)).toBe(colour);
 });

@@ -1,27 +1,24 @@
 import type { Clock } from '@research-mirror/runtime/clock';
-import { isInteractive, widthOfTerminal, type Shell, type Terminal } from './shell.ts';
+import { isInteractive, type Shell, type Terminal, widthOfTerminal } from './shell.ts';
 import { cutToWidth } from './text-table.ts';
 
-/** Least milliseconds between two repaints of a terminal's line, and between two plain lines. */
+/** Shortest interval (ms) between two repaints of a terminal's line, and between two plain lines. */
 const REPAINT = 100;
 const PLAIN_LINE = 5_000;
 
-/**
- * How far something is, in one line: on a terminal the line replaces itself, elsewhere (a file, a pipe, CI) a plain
- * line is written now and then.
- */
+/** Progress in one line. On a terminal the line replaces itself; elsewhere a plain line is written now and then. */
 export class Progress {
   readonly #terminal: Terminal;
   readonly #clock: Clock;
   readonly #live: boolean;
   readonly #ended = new AbortController();
   #lastAt = Number.NEGATIVE_INFINITY;
-  /** A later showing of the newest state is on its way. */
+  /** A repaint is scheduled. */
   #pending = false;
-  /** The state that was shown last, and the newest one. */
+  /** The last state that was shown, and the newest. */
   #shown = '';
   #latest = '';
-  /** The line as it stands on the terminal. */
+  /** The line on the terminal. */
   #line = '';
 
   constructor(shell: Shell) {
@@ -30,13 +27,13 @@ export class Progress {
     this.#live = isInteractive(shell.err, shell.env);
   }
 
-  /** The state now: shown at once, or as soon as the last showing is long enough ago. */
+  /** Shows the state at once, or when the interval is over. */
   show(text: string): void {
     this.#latest = text;
     if (!this.#pending) void this.#paintWhenDue();
   }
 
-  /** Writes lines of their own above the progress. */
+  /** Writes lines above the progress. */
   say(text: string): void {
     this.#terminal.write(`${this.#line === '' ? '' : '\r\u001b[K'}${text}\n${this.#line}`);
   }
@@ -64,7 +61,7 @@ export class Progress {
     this.#shown = this.#latest;
     this.#lastAt = this.#clock.monotonic();
     if (this.#live) {
-      // One column is left free: a full line would wrap, and could not be replaced.
+      // One column is left free: a full line would wrap and could not be replaced.
       this.#line = cutToWidth(this.#latest, (widthOfTerminal(this.#terminal) ?? 80) - 1);
       this.#terminal.write(`\r\u001b[K${this.#line}`);
     } else {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { cutToWidth, displayWidth, formatTable, printable, formatList } from './text-table.ts';
+import { cutToWidth, displayWidth, formatList, formatTable, printable } from './text-table.ts';
 
 const TITLES = ['name', 'rows'];
 
@@ -14,7 +14,7 @@ describe('formatTable', () => {
     expect(formatTable(TITLES, rows)).toBe(text);
   });
 
-  it('takes rows that have their cells by title', () => {
+  it('takes rows with cells by title', () => {
     const rows = [
       { name: 'lists', why: 'gone' },
       { name: 'watchlist', why: null },
@@ -22,7 +22,7 @@ describe('formatTable', () => {
     expect(formatList(rows)).toBe('name       why\n─────────  ────\nlists      gone\nwatchlist\n');
   });
 
-  it('aligns what is drawn two columns wide, and what is composed of several characters', () => {
+  it('aligns wide and composed characters', () => {
     const rows = [
       ['日本', '1'],
       ['👩‍🚀 e\u0301', '2'],
@@ -32,7 +32,7 @@ describe('formatTable', () => {
     expect(new Set(lines.map(displayWidth))).toEqual(new Set([10]));
   });
 
-  it('lets no value write to the terminal by itself', () => {
+  it('escapes control characters', () => {
     const table = formatTable(TITLES, [['\u001b[2J\r\n\t\u009b\u202e', '1']]);
     expect(table).toContain('\\u001b[2J\\r\\n\\t\\u009b\\u202e');
     expect(printable('ä 日本 "x"')).toBe('ä 日本 "x"');
@@ -61,7 +61,7 @@ it.each([
   ['日本語', 4, '日…'],
   ['привет мир', 8, 'привет …'],
   ['abc', 0, ''],
-])('no character is cut in half, and what is missing is told: %s to %i', (text, width, cut) => {
+])('no character is cut in half, and a cut is marked: %s to %i', (text, width, cut) => {
   expect(cutToWidth(text, width)).toBe(cut);
 });
 

@@ -1,19 +1,14 @@
 import { countOf, formatCount } from '@research-mirror/runtime/figures';
 import measure from 'fast-string-truncated-width';
-import { EXIT, type ExitCode } from './exit-code.ts';
-import { say, type Shell, widthOfTerminal } from './shell.ts';
+import { EXIT, type ExitCode, say, type Shell, widthOfTerminal } from './shell.ts';
 
-/** No column is cut below this to make a table fit. */
+/** Columns are not cut below this width. */
 const LEAST_WIDTH = 8;
 const GAP = '  ';
-/** A figure, with its unit. */
+/** A figure with its unit. */
 const FIGURE = /^(?:-?[\d,.]+(?: [a-z%]+)?|–)?$/i;
 
-/**
- * A table for people, a line break at the end of each row. Columns of figures stand right.
- * @param rows cells as they are: what would move a terminal's cursor is escaped here
- * @param width of the terminal, to which cells are cut; undefined: nothing is cut
- */
+/** A table with figures aligned right. @param rows raw cells, escaped here @param width to which cells are cut */
 export function formatTable(
   titles: readonly string[],
   rows: readonly (readonly string[])[],
@@ -35,7 +30,7 @@ export function formatTable(
   return [head, rule, ...body].map((line) => `${line}\n`).join('');
 }
 
-/** A table of rows that have their cells by title; nothing where there is none. */
+/** A table of rows with cells by title; '' without rows. */
 export function formatList(rows: readonly Readonly<Record<string, string | null>>[], width?: number): string {
   const [first] = rows;
   if (first === undefined) return '';
@@ -43,15 +38,15 @@ export function formatList(rows: readonly Readonly<Record<string, string | null>
   return formatTable(Object.keys(first), cells, width);
 }
 
-/** Columns of a terminal that the titles of a table take: below that, `formatTable` cuts them. */
+/** Width of the titles; `formatTable` cuts them on a narrower terminal. */
 export function widthOfTitles(titles: readonly string[]): number {
   return displayWidth(titles.map(printable).join(GAP));
 }
 
 /**
- * Rows below each other, each a record with a line for each column, as psql's `\x` prints them. No value is cut.
- * @param rows cells as they are: what would move a terminal's cursor is escaped here
- * @param width of the terminal: the line above a record is no longer
+ * Records below each other, like psql's `\x`.
+ * @param rows raw cells, escaped here
+ * @param width of the line above a record
  */
 export function formatRecords(
   titles: readonly string[],
@@ -69,7 +64,7 @@ export function formatRecords(
     .join('');
 }
 
-/** Control characters in JSON's spelling: a value must not be able to write to the terminal by itself. */
+/** Escapes control characters as in JSON: a value must not control the terminal. */
 export function printable(text: string): string {
   return text.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu, (character) => {
     const short = JSON.stringify(character).slice(1, -1);
@@ -77,24 +72,24 @@ export function printable(text: string): string {
   });
 }
 
-/** A moment as tables show it: UTC, to the minute. */
+/** `2026-01-01 00:05`, in UTC. */
 export function minute(moment: Date): string {
   return moment.toISOString().slice(0, 16).replace('T', ' ');
 }
 
-/** Columns of a terminal that `text` takes. It must hold no control characters. */
+/** Columns that `text` takes on a terminal. It must contain no control characters. */
 export function displayWidth(text: string): number {
   return measure(text).width;
 }
 
-/** `text` in at most `width` columns, its end replaced by … where it is longer. */
+/** Cuts `text` to `width` columns, with … at its end. */
 export function cutToWidth(text: string, width: number): string {
   if (displayWidth(text) <= width) return text;
   let kept = text.slice(0, Math.max(0, width - 1));
   if (!/^[ -~]*$/.test(kept)) {
     kept = '';
     let used = 0;
-    // Made where it is needed: that takes longer than most commands' whole tables.
+    // Created only if needed, since that takes longer than most tables.
     for (const { segment } of new Intl.Segmenter().segment(text)) {
       used += displayWidth(segment);
       if (used >= width) break;
@@ -104,12 +99,12 @@ export function cutToWidth(text: string, width: number): string {
   return width < 1 ? '' : `${kept}…`;
 }
 
-/** By reduce: a table may have more rows than a call may have arguments. */
+/** Uses reduce, since a table may have more rows than a call may have arguments. */
 function widest(texts: readonly string[]): number {
   return texts.reduce((most, text) => Math.max(most, displayWidth(text)), 0);
 }
 
-/** Takes from the widest column until all fit, or none can give more. */
+/** Shrinks the widest column until all fit, or none can shrink. */
 function fit(natural: readonly number[], width: number): readonly number[] {
   const sizes = natural.map((size) => Math.min(size, width));
   const gaps = GAP.length * (sizes.length - 1);
@@ -126,21 +121,17 @@ function pad(text: string, width: number, right: boolean): string {
   return right ? blanks + text : text + blanks;
 }
 
-/** A row of a list for people: its cells by title. */
+/** Cells by title. */
 export type Row = Readonly<Record<string, string | null>>;
 
-interface List {
-  /** The answer of `--json`; undefined: the list is for people. */
-  readonly json: string | undefined;
-  readonly rows: readonly Row[];
-  readonly none: string;
-  /** Stands below the table. */
-  readonly below: string;
-}
-
-export function printList(shell: Shell, { json, rows, none, below }: List): ExitCode {
+/** @param list `json` is the answer of `--json`, undefined for people; `below` is printed below the table */
+export function printList(
+  shell: Shell,
+  list: Readonly<{ json: string | undefined; rows: readonly Row[]; none: string; below: string }>,
+): ExitCode {
+  const { json, rows, none, below } = list;
   const scrub = (text: string | null): string | null => text && shell.scrubber.scrub(text);
-  // Before cells are cut: of a secret's beginning nobody can tell that it is one.
+  // Secrets are hidden before cells are cut: the beginning of a secret can't be recognized.
   const shown = rows.map((row) =>
     Object.fromEntries(Object.entries(row).map(([title, cell]) => [title, scrub(cell)])),
   );
@@ -149,22 +140,20 @@ export function printList(shell: Shell, { json, rows, none, below }: List): Exit
   return EXIT.DONE;
 }
 
-/** What a command lists, the newest first. */
-interface Newest<Each> {
-  readonly limit: number;
-  /** `event` */
-  readonly noun: string;
-  /** Said of none, in words of the filter that was given. */
-  readonly none: string;
-  /** What `--show ID` prints: `one`. */
-  readonly shows: string;
-  readonly toRow: (each: Each) => Row;
-  /** Asks for one JSON object: what is listed under its plural noun, and whether there is `more`. */
-  readonly toJson: ((each: Each) => string) | undefined;
-}
-
-/** Prints what was `found`, one more than are wanted at most, and whether there are more. */
-export function printNewest<Each>(shell: Shell, found: readonly Each[], newest: Newest<Each>): ExitCode {
+/**
+ * Prints at most `limit` of what was found, the newest first, and whether there is more.
+ * @param newest `noun` of one (`event`); `none` is printed without any; `shows` is what `--show ID` prints; `toJson`
+ * makes the list one JSON object
+ */
+export function printNewest<Each>(
+  shell: Shell,
+  found: readonly Each[],
+  newest: Readonly<Record<'noun' | 'none' | 'shows', string>> & {
+    readonly limit: number;
+    readonly toRow: (each: Each) => Row;
+    readonly toJson: ((each: Each) => string) | undefined;
+  },
+): ExitCode {
   const { limit, noun, none, shows, toRow, toJson } = newest;
   const shown = found.slice(0, limit);
   const more = found.length > limit;

@@ -1,14 +1,14 @@
 import type { Attack } from './support/attack.ts';
-import { clocksAttack } from './clocks/attack.ts';
+import { clocksAttack } from './clocks/play-clocks.ts';
 import { deliveriesAttack } from './deliveries/lane.ts';
-import { failoversAttack } from './failovers/attack.ts';
+import { failoversAttack } from './failovers/play-failovers.ts';
 import { killsAttack } from './kills/lane.ts';
 import { matrixAttack } from './matrix/attack.ts';
 import { modelAttack } from './model/attack.ts';
 import { narrowAttack } from './narrow/attack.ts';
 import { networkAttack } from './network/attack.ts';
 import { ownersAttack } from './owners/play-owners.ts';
-import { postgresAttack } from './postgres/attack.ts';
+import { postgresAttack } from './postgres/play-postgres.ts';
 import { refusalsAttack } from './refusals/attack.ts';
 import { submissionsAttack } from './submissions/lane.ts';
 import { walksAttack } from './walks/attack.ts';

@@ -10,7 +10,7 @@ import { sampleLookups, sampleStory } from '../support/processes/sample-lookups.
 import {
   AT,
   sampleAccount,
-  sampleFound,
+  sampleHit,
   sampleProblem,
   sampleReport,
 } from '../support/processes/status-report.ts';
@@ -32,8 +32,8 @@ afterEach(async () => {
 });
 
 const lookups = sampleLookups({
-  search: async (query) => ({ at: AT, found: query === 'nothing' ? [] : [sampleFound()], more: false }),
-  rows: async () => ({ at: AT, found: [sampleFound()], next: '7' }),
+  search: async (query) => ({ at: AT, found: query === 'nothing' ? [] : [sampleHit()], more: false }),
+  rows: async () => ({ at: AT, found: [sampleHit()], next: '7' }),
   row: async (address) => (address.key === '404' ? undefined : sampleStory()),
 });
 

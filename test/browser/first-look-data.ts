@@ -1,6 +1,6 @@
 import { judge } from '../../src/status/problems.ts';
 import { COLLECTION_NAMES } from '../../src/model/collections.ts';
-import type { Found, RowAddress } from '../../src/status/lookup.ts';
+import type { Hit, RowAddress } from '../../src/status/lookup.ts';
 import type { StatusReport } from '../../src/status/status-report.ts';
 import {
   before,
@@ -8,7 +8,7 @@ import {
   NO_WEBHOOK,
   sampleAccount,
   sampleCollection,
-  sampleFound,
+  sampleHit,
   sampleReport,
 } from '../support/processes/status-report.ts';
 
@@ -82,10 +82,10 @@ const CHANGES: readonly (readonly [RowAddress['collection'], string, string | nu
   ['account', '1001', 'ada@example.com', null],
 ];
 
-/** What the page of that account has besides. */
-export function firstLatestRows(): readonly Found[] {
+/** Latest changes on the page of that account. */
+export function firstLatestRows(): readonly Hit[] {
   return CHANGES.map(([collection, key, name, state], index) =>
-    sampleFound({ row: { userId: '1001', collection, key }, name, state, at: before(40 + 17 * index) }),
+    sampleHit({ row: { userId: '1001', collection, key }, name, state, at: before(40 + 17 * index) }),
   );
 }
 

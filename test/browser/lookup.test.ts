@@ -3,14 +3,14 @@ import { rowPath } from '../../src/status/lookup.ts';
 import type { StatusServer } from '../../src/status/server.ts';
 import { isBrowserTested, startBrowser, type Browser } from '../support/processes/browser.ts';
 import { sampleLookups, sampleStory } from '../support/processes/sample-lookups.ts';
-import { AT, sampleFound, sampleReport } from '../support/processes/status-report.ts';
+import { AT, sampleHit, sampleReport } from '../support/processes/status-report.ts';
 import { servePage } from './served-page.ts';
 
 // Search and rows as people use them: typed, followed, read, in a real browser.
 
 const ID = `../it's "a"/50%?#~ 名`;
 const row = { userId: '42', collection: 'list_items', key: `7:${ID}` } as const;
-const found = sampleFound({ row });
+const found = sampleHit({ row });
 
 const servers: StatusServer[] = [];
 afterEach(async () => {
@@ -71,7 +71,7 @@ describe.runIf(isBrowserTested()).each([
     await page.getByText('with the state completed').waitFor();
     await page.getByRole('link', { name: 'research-mirror' }).click();
     expect(await page.locator('h1').innerText()).toBe('The mirror is healthy');
-    // Whoever leaves the status page may leave what it has just asked for.
+    // Leaving the status page may cut what it has just asked for.
     expect(complaints.filter((each) => !each.endsWith('?view failed'))).toEqual([]);
   });
 

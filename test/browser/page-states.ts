@@ -2,24 +2,24 @@ import { type SuspectedRows, waitingDeletions } from '../../src/status/waiting.t
 import { judge } from '../../src/status/problems.ts';
 import { COLLECTION_NAMES, type CollectionName } from '../../src/model/collections.ts';
 import { SERVICE_DOWN } from '../../src/model/errors.ts';
-import type { Found } from '../../src/status/lookup.ts';
+import type { Hit } from '../../src/status/lookup.ts';
 import type { AccountStatus, StatusReport } from '../../src/status/status-report.ts';
 import {
   before,
   sampleAccount,
   sampleCollection,
-  sampleFound,
+  sampleHit,
   sampleReport,
 } from '../support/processes/status-report.ts';
 
 const LONG = 'x7Qp'.repeat(60);
 
-/** What an account's page has besides, with keys that are hard to show. */
-export const LATEST_ROWS: readonly Found[] = [
-  sampleFound({ row: { userId: '42', collection: 'research_jobs', key: '48210' } }),
-  sampleFound({ row: { userId: '42', collection: 'list_items', key: `17:${LONG}` }, state: null }),
-  sampleFound({ row: { userId: '42', collection: 'watchlist', key: 'w/1?#' }, state: 'deleted' }),
-  sampleFound({ row: { userId: '42', collection: 'account', key: '42' }, name: LONG, state: null }),
+/** Latest changes of an account's page, with keys that are hard to show. */
+export const LATEST_ROWS: readonly Hit[] = [
+  sampleHit({ row: { userId: '42', collection: 'research_jobs', key: '48210' } }),
+  sampleHit({ row: { userId: '42', collection: 'list_items', key: `17:${LONG}` }, state: null }),
+  sampleHit({ row: { userId: '42', collection: 'watchlist', key: 'w/1?#' }, state: 'deleted' }),
+  sampleHit({ row: { userId: '42', collection: 'account', key: '42' }, name: LONG, state: null }),
 ];
 
 /** Judged as a daemon does. */

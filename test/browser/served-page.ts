@@ -1,7 +1,7 @@
 import { pino } from 'pino';
 import { systemClock } from '@research-mirror/runtime/clock';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
-import type { Found } from '../../src/status/lookup.ts';
+import type { Hit } from '../../src/status/lookup.ts';
 import type { StatusReport } from '../../src/status/status-report.ts';
 import { createMetrics } from '../../src/status/metrics.ts';
 import { sampleLookups } from '../support/processes/sample-lookups.ts';
@@ -14,7 +14,7 @@ interface Served {
   /** 0: a free one. */
   readonly port?: number;
   readonly lookups?: Lookups;
-  readonly latestRows?: readonly Found[];
+  readonly latestRows?: readonly Hit[];
 }
 
 /** The status page as a daemon serves it, of what `status` and the others give. */

@@ -86,7 +86,7 @@ describe.runIf(isBrowserTested())('the status page', () => {
     );
     await page.getByRole('link', { name: 'All accounts' }).click();
     await page.getByRole('heading', { name: '2 accounts' }).waitFor();
-    // Whoever leaves a page may leave what it has just asked for.
+    // Leaving a page may cut what it has just asked for.
     expect(complaints.filter((each) => !each.endsWith('?view failed'))).toEqual([]);
   });
 
@@ -119,7 +119,7 @@ describe.runIf(isBrowserTested())('the status page', () => {
     expect(await live.innerText()).toMatch(
       /^not live since \d\d:\d\d:\d\d UTC: the status can’t be read, trying again$/,
     );
-    // Loaded anew meanwhile, it does not say otherwise.
+    // Loaded again meanwhile, it says the same.
     await page.reload();
     await page.locator('#live.off').waitFor();
     expect(await page.locator('.headline').innerText()).toContain('What follows is old: as of 12:00:00 UTC');

@@ -140,7 +140,7 @@ describe('sql', () => {
     await activeStatements("%'to be interrupted'%", 0);
   });
 
-  it('ends quietly as soon as nobody reads its answer', async () => {
+  it('ends quietly as soon as its answer is no longer read', async () => {
     const running = startProgram(['sql', '--json', 'select generate_series(1, 100000000)'], asReader());
     await running.until('[\n{');
     running.child.stdout.destroy();
@@ -179,7 +179,7 @@ describe('status', () => {
   });
 });
 
-/** Waits until so many other backends run a statement like `pattern`. */
+/** Waits until `count` other backends run a statement like `pattern`. */
 function activeStatements(pattern: string, count: number): Promise<boolean> {
   return eventually(`${count} statements like it`, async () => {
     const { rows } = await sql`select from pg_stat_activity

@@ -149,7 +149,7 @@ describe('the launcher on a machine with a Node of its own', () => {
   });
 });
 
-/** The program signals itself when it begins to load its commands, and loads them when somebody has heard it. */
+/** The program signals itself when it begins to load its commands, and loads them once the signal was handled. */
 const SIGNAL_WHILE_LOADING = [
   '--import',
   `data:text/javascript,${encodeURIComponent(`
@@ -245,7 +245,7 @@ describe('the launcher of a checkout with a bundle', () => {
     expect(await checkout.says()).toMatch(/^sources(?=research-mirror: .* "npm run build"\n$)/);
   });
 
-  it('runs it again once it is built anew, or the sources are what they were', async () => {
+  it('runs it again once it is rebuilt, or the sources are what they were', async () => {
     writeFileSync(source, '');
     writeFileSync(stamp, `${sourceHash(checkout.path)}\n`);
     writeFileSync(source, 'export {};');

@@ -22,7 +22,7 @@ const { version, optionalDependencies } = JSON.parse(readFileSync(join(ROOT, 'pa
   version: string;
   optionalDependencies: Record<string, string>;
 };
-/** What a package is made of. It is made in a copy: whoever works in the checkout keeps their bundle, or none. */
+/** What a package is made of. It is made in a copy, so that the checkout's own bundle stays as it is. */
 const SOURCES =
   'bin build docs migrations monitoring packages src package.json package-lock.json CHANGELOG.md LICENSE README.md SECURITY.md';
 /** Installs as users do, platform packages from the registry. Elsewhere they are taken from the checkout. */
@@ -117,7 +117,7 @@ describe('the package', () => {
   });
 });
 
-/** Says on stderr which Node runs the program, whoever started it. */
+/** Says on stderr which Node runs the program. */
 const NAMES_ITSELF = `--import=data:text/javascript,${encodeURIComponent(
   `/main\\.js$/.test(process.argv[1]) && process.stderr.write(process.version)`,
 )}`;

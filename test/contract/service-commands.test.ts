@@ -43,7 +43,7 @@ describe('start', () => {
     for (const line of outcome.stdout.trimEnd().split('\n')) expect(JSON.parse(line)).toHaveProperty('msg');
   });
 
-  it('ends when nobody reads its log any more', async () => {
+  it('ends when its log is no longer read', async () => {
     const daemon = await system.daemon({ LOG_LEVEL: 'trace' });
     daemon.child.stdout.destroy();
     expect(await daemon.ended).toMatchObject({ code: 0, signal: null });
@@ -109,7 +109,7 @@ describe('demo', () => {
       expect(places[0]).toMatch(/^http\S+ http/);
       expect(places[1]).toBe(places[0]);
 
-      // Whoever else has its ports by now, even one who says nothing that a service would.
+      // Another program has its ports by now, even one that says nothing that a service would.
       const { port } = new URL(places[0]?.split(' ')[0] ?? '');
       const control = readFileSync(join(own.path, 'data/demo/control-port'), 'utf8');
       const strangers = [port, control].map((each) =>

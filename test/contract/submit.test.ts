@@ -141,7 +141,7 @@ describe('submit without a running daemon', () => {
     expect((await run('submissions', 'cancel', id)).code).toBe(0);
   });
 
-  it('ends with 3 where nobody can send it, and where submissions are off, or too many wait', async () => {
+  it('ends with 3 where no daemon can send it, where submissions are off, and where too many wait', async () => {
     const keyless = await enrich({ MIRROR_API_URL: undefined, MIRROR_API_KEY: undefined });
     expect(keyless).toMatchObject({
       code: 3,

@@ -54,8 +54,8 @@ export const FAULTS: readonly Fault[] = [
     invariant: 2,
     fault: 'a 206, which is a part of a list, counts as the list',
     file: 'src/service/api.ts',
-    find: 'refuseOtherSuccess(status);',
-    put: '',
+    find: 'if (status !== 200) throw new MalformedAnswer(',
+    put: 'if (status > 299) throw new MalformedAnswer(',
     caughtIn: 'src/service/refusal.test.ts',
     test: 'is given up when it fails again and again',
   },
@@ -210,10 +210,10 @@ export const FAULTS: readonly Fault[] = [
   {
     invariant: 6,
     fault: 'who takes an account over takes the slots that the owner before reserved for free ones',
-    file: 'src/service/learnt.ts',
+    file: 'src/service/slot-store.ts',
     find: 'let open = size - freed.length;',
     put: 'let open = 0;',
-    caughtIn: 'src/service/learnt.test.ts',
+    caughtIn: 'src/service/slot-store.test.ts',
     test: 'of which nothing was recorded counts as sent',
   },
   {
@@ -275,7 +275,7 @@ export const FAULTS: readonly Fault[] = [
   {
     invariant: 8,
     fault: 'an operation is sent before its claim is committed',
-    file: 'src/service/once.ts',
+    file: 'src/service/attempt.ts',
     find: 'claimed = (await asked.claim?.()) ?? true;',
     put: `void asked.claim?.();
         claimed = true;`,
@@ -289,7 +289,7 @@ export const FAULTS: readonly Fault[] = [
     find: "return { state: 'unknown', status, body: text, error, ",
     put: `if (status >= 500) return { state: 'queued', error, retryInMs: KEY_UNSURE_MS };
         return { state: 'unknown', status, body: text, error, `,
-    caughtIn: 'src/submissions/submission-outcome.test.ts',
+    caughtIn: 'src/submissions/send-submission.test.ts',
     test: 'leaves the outcome unknown',
   },
   {

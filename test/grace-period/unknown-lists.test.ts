@@ -103,7 +103,7 @@ describe('a list that is deleted before its row is', () => {
     expect(await freshness()).toMatchObject({ state: 'current', last_error: null });
   });
 
-  it('is none either where items of it wait for a second proof, whoever asks for that', async () => {
+  it('is no failure either where items of it wait for a second proof', async () => {
     const list = await firstList();
     const [item = ''] = await account.sandbox.control.truth({ collection: 'list_items', list });
     const id = String((JSON.parse(item) as { id: number }).id);

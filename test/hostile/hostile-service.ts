@@ -34,7 +34,7 @@ let users = 0;
 export interface HostileService {
   readonly sandbox: TestSandbox;
   readonly database: MigratedDatabase;
-  /** A user of the service that nobody has read so far. */
+  /** A user of the service that was not read so far. */
   account(): Promise<HostileAccount>;
   close(): Promise<void>;
 }

@@ -89,15 +89,11 @@ function isEnough(world: World, { walk, memory, ask }: Step, keys: readonly stri
   return [{ ...world, interrupted: { ...noted, looked: true, claims: enough } }, enough];
 }
 
-interface Written {
-  readonly world: World;
-  readonly memory: ScopeMemory;
-  /** Rows are missing that changed too lately to be suspected. */
-  readonly overlooks: boolean;
-}
-
-/** Writes a page: rows, evidence, suspected deletions. */
-function write(world: World, { memory, page }: Step, keys: readonly string[]): Written {
+/**
+ * Writes a page: rows, evidence, suspected deletions.
+ * @returns `overlooks`: rows are missing that changed too lately to be suspected
+ */
+function write(world: World, { memory, page }: Step, keys: readonly string[]) {
   const { clock, list } = world;
   const mirror = new Map(world.mirror);
   const rows = keys.map((key) => {

@@ -1,25 +1,24 @@
+import { withOrigin } from '../failovers/origin.ts';
 import { readFile } from 'node:fs/promises';
 import type pg from 'pg';
 import { systemClock } from '@research-mirror/runtime/clock';
 import { messageOf } from '@research-mirror/runtime/message';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
-import { stepClock } from '../../support/clocks/stepping-clock.ts';
+import { isFaketimeTested, stepClock, withOwnClock } from '../../support/clocks/stepping-clock.ts';
 import type { Cluster } from '../../support/databases/cluster.ts';
 import { openPool } from '../../support/postgres/on-connection.ts';
 import type { Running } from '../../support/processes/program.ts';
 import { Bystanders } from '../failovers/bystanders.ts';
-import { judgeSent } from '../failovers/judge.ts';
 import { RealAccount } from '../real/real-account.ts';
-import { submissionRows } from '../submissions/judge.ts';
-import type { GameResult } from '../support/findings.ts';
+import { type Attack, type GameResult, noFindings, playGames } from '../support/attack.ts';
 
 const SMALL = { jobs: 60, bulkJobs: 4, lists: 3, itemsPerList: 8, watchlist: 15, limitSequence: 3_000 };
 const MOST_STEPS = 3;
 const HOUR = 3_600_000;
-/** How far the clock is set: the unit is drawn, and how many of it. */
+/** Units of a step, in ms; one is drawn, and a number of it. */
 const UNITS = { seconds: 1_000, minutes: 60_000, hours: HOUR, days: 24 * HOUR };
 const WEIGHTS = { seconds: 2, minutes: 3, hours: 4, days: 1 };
-/** What the daemon's process is in while the clock steps. */
+/** State of the daemon's process while the clock steps, with its weight. */
 const PROCESS = { alive: 8, stopped: 1, dead: 2 };
 /**
  * A heartbeat notices a step, an account that broke is opened again 5 s later, and a dead owner's is taken after 12 s.
@@ -30,6 +29,30 @@ const SOON_MS = 150_000;
 const PATIENCE_MS = 240_000;
 const STARTED = 'mirroring into';
 const GIVEN_UP = 'games given up, in which libfaketime crashed the server';
+
+const GAMES = 200;
+/** Most of a game is waiting: for heartbeats, and for what a killed daemon was sending. */
+const LANES = 6;
+
+export const clocksAttack: Attack = {
+  name: 'clocks',
+  what: 'the clock of the database steps, by seconds to weeks, back and ahead, under a daemon that is alive, stopped or dead',
+  async run(options) {
+    if (!isFaketimeTested()) {
+      const notPlayed = ['libfaketime is not installed (apt-get install faketime)'];
+      return { counts: {}, findings: noFindings(), notes: [], notPlayed };
+    }
+    return withOrigin(
+      (origin) =>
+        playGames(options, {
+          lanes: LANES,
+          more: (begun) => begun < GAMES,
+          play: (seed) => playClocks(seed, origin),
+        }),
+      withOwnClock,
+    );
+  },
+};
 
 /** One account whose database's clock steps under the daemon, a consumer and a user who queues operations. */
 export async function playClocks(seed: number, origin: Cluster): Promise<GameResult> {
@@ -44,7 +67,7 @@ export async function playClocks(seed: number, origin: Cluster): Promise<GameRes
       (error: unknown) => error,
     );
     const lines = failure === undefined && account.findings.length === 0 ? [] : await complaints(cluster);
-    // libfaketime takes memory in a signal's handler, which may come while that is being done: the server starts anew.
+    // libfaketime allocates memory in a signal handler, which may crash the server: it restarts.
     if (lines.some((line) => /was terminated by signal (?:6|11)\b/.test(line))) {
       return { seed, what: '', findings: [], counts: { [GIVEN_UP]: 1 }, trace: [] };
     }
@@ -79,7 +102,7 @@ class Game {
     this.#account = account;
     this.#cluster = cluster;
     this.#db = db;
-    this.#bystanders = new Bystanders(db, account.draw);
+    this.#bystanders = new Bystanders(db, account);
   }
 
   async play(): Promise<void> {
@@ -88,26 +111,16 @@ class Game {
     let daemon = this.#begin();
     await daemon.until(STARTED);
     if (draw.chance(0.7)) await this.#readsOn(daemon, 'the first load');
-    account.act(true);
-    this.#bystanders.start();
-    try {
+    await this.#bystanders.during(async () => {
       for (let left = draw.integer(1, MOST_STEPS); left > 0; left -= 1) daemon = await this.#step(daemon);
-    } finally {
-      await this.#bystanders.stop();
-      account.act(false);
-    }
+    });
     await this.#finishSent(daemon);
-    daemon.child.kill('SIGTERM');
-    const { code, stderr } = await daemon.ended;
-    account.claim(
-      code === 0,
-      `the daemon ended with ${code}: ${stderr.slice(-300)}${daemon.output().slice(-300)}`,
-    );
+    await account.stop(daemon);
     // At last it is put right. Behind the machine's, libfaketime's ends sessions early now and then: a server's timer that
     // rings while the file is read sees the machine's time.
     await stepClock(this.#cluster, 0);
     await account.endWell(this.#db, this.#cluster.url, {}, 'differ');
-    account.findings.push(...(await this.#bystanders.consumer.check()));
+    await this.#bystanders.checkConsumer();
     const { rows } = await this.#db.query('select from mirror.recoveries');
     account.claim(rows.length === 0, 'a step of the clock was taken for a database that went back');
   }
@@ -177,7 +190,7 @@ class Game {
     }
   }
 
-  /** No daemon runs, and the last poll lies ahead: nobody may take that for healthy. */
+  /** No daemon runs, and the last poll lies ahead: that must not count as healthy. */
   async #isUnhealthy(): Promise<void> {
     const { rows } = await this.#db.query(
       `select from mirror.freshness where polled_at > now() + interval '2 minutes'`,
@@ -191,20 +204,11 @@ class Game {
   async #finishSent(daemon: Running): Promise<void> {
     const account = this.#account;
     if (this.#wasUnseen) await account.begin(['submissions', 'release'], this.#cluster.url).ended;
-    await eventually(
-      'the end of what was queued and being sent',
-      async () =>
-        (await this.#db.query(`select from mirror.submissions where state in ('queued', 'sending')`))
-          .rowCount === 0,
-      PATIENCE_MS,
-    ).catch((error: unknown) => account.claim(false, `${messageOf(error)}: ${daemon.output().slice(-600)}`));
-    const rows = await submissionRows(this.#db);
-    for (const { state } of rows) account.count(`submissions ${state}`);
+    await this.#bystanders.finishSent(daemon, PATIENCE_MS);
+    const rows = await this.#bystanders.judge(true);
     account.claim(
       this.#wasUnseen || rows.every(({ state }) => state !== 'held'),
       'submissions are held, though a daemon was there all the time',
     );
-    const operations = await account.source.control.operations();
-    account.findings.push(...judgeSent({ rows, operations, queued: this.#bystanders.queued }, true));
   }
 }

@@ -1,5 +1,5 @@
 import type { DeliveryRecord } from '@research-mirror/sandbox/deliveries/delivery-queue';
-import type { Finding } from '../support/findings.ts';
+import type { Finding } from '../support/attack.ts';
 
 /** A stored event. */
 export interface EventRow {

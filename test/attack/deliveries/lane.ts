@@ -3,10 +3,9 @@ import { systemClock } from '@research-mirror/runtime/clock';
 import { COMMIT_BRAKE, prepareCommitBrake, tableBrake } from '../kills/brakes.ts';
 import { DaemonLives } from '../real/daemon-lives.ts';
 import { Draw } from '../support/draw.ts';
-import type { GameResult } from '../support/findings.ts';
+import type { Attack, GameResult } from '../support/attack.ts';
 import { type EventRow, judge } from './judge.ts';
 import { nonEphemeralPort } from '@research-mirror/embedded-postgres/ports';
-import type { Attack } from '../support/attack.ts';
 import { type KillsLane, playKills } from '../support/play-kills.ts';
 
 const SCHEMES = SIGNATURE_SCHEMES.filter((scheme): scheme is Scheme => scheme !== 'auto');
@@ -17,7 +16,7 @@ const BRAKES = [
   ...['mirror.events', 'mirror_sync.event_seen', 'mirror_sync.hint'].map(tableBrake),
 ] as const;
 
-/** Events come each so many ms at most, whether the daemon lives or not. */
+/** Longest time between two events, whether the daemon lives or not. */
 const EMIT_EACH_MS = 80;
 /** Some dozens are delivered in that time. */
 const AT_WORK_MS = 800;
@@ -75,7 +74,7 @@ export async function playLane({ seed, kills, url, retries = 9, signal }: LaneOp
     const seen = new Map<string, string>();
     for (let life = 0; life < kills; life += 1) {
       if (signal?.aborted === true) return lives.outcome(what);
-      await lives.liveAndDie({ brakes: BRAKES, work: () => delivered(lives), atWorkMs: AT_WORK_MS });
+      await lives.liveAndDie(() => delivered(lives), AT_WORK_MS, BRAKES);
       await watchRows(lives, seen);
     }
     over.abort();

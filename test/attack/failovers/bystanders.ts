@@ -1,6 +1,11 @@
 import type pg from 'pg';
 import { systemClock } from '@research-mirror/runtime/clock';
-import type { Draw } from '../support/draw.ts';
+import { messageOf } from '@research-mirror/runtime/message';
+import { eventually } from '@research-mirror/runtime/testing/eventually';
+import type { Running } from '../../support/processes/program.ts';
+import type { RealAccount } from '../real/real-account.ts';
+import { submissionRows, type SubmissionRow } from '../submissions/judge.ts';
+import { judgeSent } from './judge.ts';
 import { KEYS, type ListName } from '../walks/checks/mirrored.ts';
 import { WatermarkReader } from '../walks/checks/watermark.ts';
 
@@ -8,30 +13,62 @@ const USER = '1001';
 const NAMES = Object.keys(KEYS) as ListName[];
 const EACH_MS = 250;
 
-/** Who else uses the database: a consumer that follows `_change_id`, and somebody who queues operations. */
+/** Other users of the database: a consumer that follows `_change_id`, and one who queues operations. */
 export class Bystanders {
   readonly consumer: WatermarkReader;
   /** Marker of each submission that was queued and committed, by its ID; IDs come again where the database goes back. */
   readonly queued: { readonly id: string; readonly marker: string }[] = [];
   readonly #db: pg.Pool;
-  readonly #draw: Draw;
+  readonly #account: RealAccount;
   readonly #over = new AbortController();
-  #going: Promise<void> = Promise.resolve();
   #markers = 0;
 
-  constructor(db: pg.Pool, draw: Draw) {
+  constructor(db: pg.Pool, account: RealAccount) {
     this.#db = db;
-    this.#draw = draw;
+    this.#account = account;
     this.consumer = new WatermarkReader(db, USER, NAMES, true);
   }
 
-  start(): void {
-    this.#going = this.#go();
+  /** They, and what happens in the source, go on while `work` lasts. */
+  async during(work: () => Promise<void>): Promise<void> {
+    this.#account.act(true);
+    const going = this.#go();
+    try {
+      await work();
+    } finally {
+      this.#over.abort();
+      await going;
+      this.#account.act(false);
+    }
   }
 
-  async stop(): Promise<void> {
-    this.#over.abort();
-    await this.#going;
+  /** What was being sent is given up after the longest that a request may take; what is queued waits for its slots. */
+  async finishSent(daemon: Running, patienceMs: number): Promise<void> {
+    const sending = `select submission_id, sent_at, _send_before, clock_timestamp() as now
+      from mirror.submissions where state in ('queued', 'sending')`;
+    try {
+      const isDone = async (): Promise<boolean> => (await this.#db.query(sending)).rowCount === 0;
+      await eventually('the end of what was queued and being sent', isDone, patienceMs);
+    } catch (error) {
+      const { rows } = await this.#db.query<Record<string, unknown>>(sending);
+      this.#account.claim(false, `${messageOf(error)}: ${JSON.stringify(rows)}`);
+      this.#account.tell(daemon.output());
+    }
+  }
+
+  /** Judges what was sent. @param kept the database lost nothing that was committed durably */
+  async judge(kept: boolean): Promise<SubmissionRow[]> {
+    const rows = await submissionRows(this.#db);
+    for (const { state } of rows) this.#account.count(`submissions ${state}`);
+    const operations = await this.#account.source.control.operations();
+    this.#account.found(judgeSent({ rows, operations, queued: this.queued }, kept));
+    return rows;
+  }
+
+  /** What the consumer holds at the end. */
+  async checkConsumer(): Promise<void> {
+    this.#account.found(await this.consumer.check());
+    this.#account.count('comparisons by a consumer', this.consumer.compared);
   }
 
   /** @returns its ID */
@@ -49,11 +86,12 @@ export class Bystanders {
   }
 
   async #go(): Promise<void> {
+    const { draw } = this.#account;
     while (!this.#over.signal.aborted) {
       // While the server is away, and before there are jobs, they can't.
-      if (this.#draw.chance(0.5)) await this.consumer.follow().catch(() => {});
-      if (this.#draw.chance(0.3)) await this.submit('sequence').catch(() => {});
-      await systemClock.sleep(this.#draw.random() * EACH_MS);
+      if (draw.chance(0.5)) await this.consumer.follow().catch(() => {});
+      if (draw.chance(0.3)) await this.submit('sequence').catch(() => {});
+      await systemClock.sleep(draw.random() * EACH_MS);
     }
   }
 }

@@ -2,7 +2,7 @@ import type { DeliveryRecord } from '@research-mirror/sandbox/deliveries/deliver
 import type { OperationRecord } from '@research-mirror/sandbox/request-log';
 import { type EventRow, judge as judgeDeliveries } from '../deliveries/judge.ts';
 import { judge as judgeSubmissions, type SubmissionRow } from '../submissions/judge.ts';
-import type { Finding } from '../support/findings.ts';
+import type { Finding } from '../support/attack.ts';
 
 export interface Sent {
   readonly rows: readonly SubmissionRow[];
@@ -12,8 +12,8 @@ export interface Sent {
 }
 
 /**
- * Nothing is sent twice, whatever the database forgot. Of what it forgot no row tells; where it keeps what is committed
- * durably, every row is there, and true. What is held waits for somebody who knows whether it was sent.
+ * Nothing is sent twice, whatever the database forgot. What it forgot has no row; where it keeps what is committed
+ * durably, every row is there, and true. What is held waits for a person who knows whether it was sent.
  * @param kept the database lost nothing that was committed durably
  */
 export function judgeSent({ rows, operations, queued }: Sent, kept: boolean): Finding[] {

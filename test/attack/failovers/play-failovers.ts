@@ -1,3 +1,4 @@
+import { withOrigin } from './origin.ts';
 import type pg from 'pg';
 import { systemClock } from '@research-mirror/runtime/clock';
 import { messageOf } from '@research-mirror/runtime/message';
@@ -9,11 +10,53 @@ import { openPool } from '../../support/postgres/on-connection.ts';
 import { hasEnded, type Running } from '../../support/processes/program.ts';
 import { RealAccount } from '../real/real-account.ts';
 import type { EventRow } from '../deliveries/judge.ts';
-import { submissionRows } from '../submissions/judge.ts';
-import type { GameResult } from '../support/findings.ts';
+import { type Attack, type GameResult, playGames } from '../support/attack.ts';
 import { Bystanders } from './bystanders.ts';
-import { type DisasterName, DISASTERS, WEIGHTS } from './disasters.ts';
-import { judgeReceived, judgeSent } from './judge.ts';
+import { judgeReceived } from './judge.ts';
+
+/** A way in which a database goes back in time. */
+interface Disaster {
+  /** What there is after it is as of now, or a little later. */
+  prepare(moving: MovingDatabase): Promise<() => Promise<void>>;
+  /** How often it is drawn. */
+  readonly weight: number;
+}
+
+/** All of them; what `prepare` resolves to makes it happen. */
+const DISASTERS = {
+  crash: {
+    prepare: async (moving) => () => moving.crash(),
+    weight: 4,
+  },
+  failover: {
+    async prepare(moving) {
+      await moving.follow();
+      await moving.cutStandby();
+      return () => moving.failOver();
+    },
+    weight: 4,
+  },
+  restore: {
+    async prepare(moving) {
+      const backup = await moving.backUp();
+      return () => moving.restore(backup);
+    },
+    weight: 3,
+  },
+  'older copy': {
+    async prepare(moving) {
+      await moving.copyDatabase();
+      return () => moving.takeCopy();
+    },
+    weight: 2,
+  },
+} as const satisfies Readonly<Record<string, Disaster>>;
+
+type DisasterName = keyof typeof DISASTERS;
+
+const WEIGHTS = Object.fromEntries(
+  Object.entries(DISASTERS).map(([name, { weight }]) => [name, weight]),
+) as Record<DisasterName, number>;
 
 /** A little of everything, in pages of a few rows. */
 const SMALL = { jobs: 60, bulkJobs: 4, lists: 3, itemsPerList: 8, watchlist: 15, limitSequence: 3_000 };
@@ -24,11 +67,28 @@ const PATIENCE_MS = 180_000;
 /** Said once everything is started. */
 const STARTED = 'mirroring into';
 
-/** Part of the games that begin with a mirror that is loaded, and a webhook that is registered. */
+/** Share of the games that begin with a loaded mirror and a registered webhook. */
 const FINISHED = 0.8;
 
-/** What the daemon's process is in while the database goes back. */
+/** State of the daemon's process while the database goes back, with its weight. */
 const PROCESS = { alive: 6, stopped: 1, dead: 2 };
+
+const GAMES = 200;
+/** Most of a game is waiting: for heartbeats to expire, and for the window of the rate limit. */
+const LANES = 6;
+
+export const failoversAttack: Attack = {
+  name: 'failovers',
+  what: 'the database goes back: crashes that lose commits, standbys that lagged, backups and copies put in its place',
+  run: (options) =>
+    withOrigin((origin) =>
+      playGames(options, {
+        lanes: LANES,
+        more: (begun) => begun < GAMES,
+        play: (seed) => playFailovers(seed, origin),
+      }),
+    ),
+};
 
 /**
  * One account whose database goes back in time under the daemon, a consumer and a user who queues operations.
@@ -70,7 +130,7 @@ class Game {
     this.#account = account;
     this.#moving = moving;
     this.#db = db;
-    this.#bystanders = new Bystanders(db, account.draw);
+    this.#bystanders = new Bystanders(db, account);
   }
 
   async play(disasters: readonly DisasterName[]): Promise<void> {
@@ -84,24 +144,16 @@ class Game {
     let since = '';
     await eventually('some pages', () => account.requests() > 3);
     if (draw.chance(FINISHED)) await this.#finishIn();
-    account.act(true);
-    this.#bystanders.start();
-    try {
+    await this.#bystanders.during(async () => {
       for (const name of disasters) ({ daemon, since } = await this.#strike(daemon, name));
-    } finally {
-      await this.#bystanders.stop();
-      account.act(false);
-    }
+    });
     daemon = await this.#supervised(daemon);
     await this.#recover(daemon, since);
     await this.#goesOn();
-    await this.#finishSent(daemon);
-    daemon.child.kill('SIGTERM');
-    const { code, stderr } = await daemon.ended;
-    account.claim(code === 0, `the daemon ended with ${code}: ${stderr.slice(-300)}`);
+    await this.#bystanders.finishSent(daemon, PATIENCE_MS);
+    await account.stop(daemon);
     await account.endWell(this.#db, this.#moving.url);
-    account.findings.push(...(await this.#bystanders.consumer.check()));
-    account.count('comparisons by a consumer', this.#bystanders.consumer.compared);
+    await this.#bystanders.checkConsumer();
     await this.#judge();
   }
 
@@ -125,7 +177,7 @@ class Game {
     return this.#account.begin(['start'], this.#moving.url, this.#env);
   }
 
-  /** A daemon whose database goes away while it starts ends with 3, as documented: whoever started it starts it again. */
+  /** A daemon whose database goes away while it starts ends with 3, as documented: its supervisor starts it again. */
   async #supervised(daemon: Running): Promise<Running> {
     for (;;) {
       const started = daemon.until(STARTED).then(
@@ -199,7 +251,7 @@ class Game {
     account.claim(!hasEnded(daemon), `the daemon ended by itself: ${daemon.output().slice(-300)}`);
   }
 
-  /** What is queued by somebody who sees the database as it is now is sent. */
+  /** What is queued in the database as it is now is sent. */
   async #goesOn(): Promise<void> {
     try {
       const id = await this.#bystanders.submit('clay_enrich');
@@ -215,33 +267,10 @@ class Game {
     }
   }
 
-  /**
-   * What was being sent when the database went back is given up after the longest that a request may take; what is queued
-   * waits for its slots.
-   */
-  async #finishSent(daemon: Running): Promise<void> {
-    const sending = `select submission_id, sent_at, _send_before, clock_timestamp() as now
-      from mirror.submissions where state in ('queued', 'sending')`;
-    try {
-      await eventually(
-        'the end of what was queued and being sent',
-        async () => (await this.#db.query(sending)).rowCount === 0,
-        PATIENCE_MS,
-      );
-    } catch (error) {
-      const { rows } = await this.#db.query<Record<string, unknown>>(sending);
-      this.#account.claim(false, `${messageOf(error)}: ${JSON.stringify(rows)}`);
-      this.#account.tell(daemon.output());
-    }
-  }
-
   async #judge(): Promise<void> {
     const account = this.#account;
     const kept = this.#played.every((name) => name === 'crash');
-    const rows = await submissionRows(this.#db);
-    for (const { state } of rows) account.count(`submissions ${state}`);
-    const operations = await account.source.control.operations();
-    account.findings.push(...judgeSent({ rows, operations, queued: this.#bystanders.queued }, kept));
+    await this.#bystanders.judge(kept);
     const events = await this.#db.query<EventRow>(
       'select id, type, received_at::text as "receivedAt" from mirror.events',
     );

@@ -1,4 +1,9 @@
 import type pg from 'pg';
+import { systemClock } from '@research-mirror/runtime/clock';
+import { eventually } from '@research-mirror/runtime/testing/eventually';
+import { hasEnded, type Running } from '../../support/processes/program.ts';
+import type { GameRecord } from '../support/attack.ts';
+import type { Draw } from '../support/draw.ts';
 import { hasCitus } from '../../support/databases/distributed-database.ts';
 
 /** A place in a page's transaction at which Postgres can be made to wait. */
@@ -13,7 +18,7 @@ export interface Brake {
 
 const COMMIT_LOCK = 4711;
 
-/** Everything that a page, a deletion, a walk's end or a heartbeat writes; nobody but reads passes. */
+/** Tables that a page, a deletion, a walk's end or a heartbeat writes. Their lock lets readers pass. */
 const TABLES = [
   'mirror_sync.account',
   'mirror_sync.scope',
@@ -59,7 +64,7 @@ export const BRAKES: readonly [Brake, ...Brake[]] = [COMMIT_BRAKE, ...TABLES.map
 
 /**
  * Makes the trigger that lets COMMIT wait where one of these writes was done in the transaction. Distributed tables of
- * Citus have no triggers: there nobody waits in COMMIT, and what is meant for it comes at a moment.
+ * Citus have no triggers: there COMMIT does not wait, and the kill comes at a moment of its own.
  */
 export async function prepareCommitBrake(
   db: pg.Pool,
@@ -75,7 +80,7 @@ export async function prepareCommitBrake(
 
 /** A brake that is on. */
 export interface Braking {
-  /** Whether somebody waits by now. */
+  /** Whether a session waits by now. */
   blocks(): Promise<boolean>;
   release(): Promise<void>;
 }
@@ -108,4 +113,33 @@ export async function brake(db: pg.Pool, { lock, waiter }: Brake): Promise<Braki
     },
     release: () => (released ??= giveBack()),
   };
+}
+
+/** Lets a statement wait, and kills the program while it does, or just as it goes on. @returns where */
+export async function killBlocked(
+  game: GameRecord & { readonly draw: Draw },
+  db: pg.Pool,
+  program: Running,
+  chosen: Brake,
+): Promise<string> {
+  const { draw } = game;
+  const braking = await brake(db, chosen);
+  if (braking === undefined) return 'at a moment';
+  try {
+    await eventually('a statement', async () => hasEnded(program) || braking.blocks(), 2_000).catch(() => {});
+    const blocked = !hasEnded(program) && (await braking.blocks());
+    if (blocked) game.count('in a commit');
+    if (blocked) game.count(`at ${chosen.name}`);
+    // Some wait for as long as a busy server lets them.
+    if (draw.chance(0.3)) await systemClock.sleep(draw.random() * 1_500);
+    // In half of them the statement goes on just before: the kill then races with the rest of the commit.
+    if (draw.chance(0.5)) {
+      await braking.release();
+      await systemClock.sleep(draw.random() * 4);
+    }
+    program.child.kill('SIGKILL');
+    return `${blocked ? 'at' : 'before'} ${chosen.name}`;
+  } finally {
+    await braking.release();
+  }
 }

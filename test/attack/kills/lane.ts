@@ -3,22 +3,21 @@ import { systemClock } from '@research-mirror/runtime/clock';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
 import type { Running } from '../../support/processes/program.ts';
 import { RealAccount } from '../real/real-account.ts';
-import type { Attack } from '../support/attack.ts';
-import type { GameResult } from '../support/findings.ts';
+import type { Attack, GameResult } from '../support/attack.ts';
 import { type KillsLane, playKills } from '../support/play-kills.ts';
 import { openTable } from '../support/server.ts';
-import { brake, BRAKES, prepareCommitBrake } from './brakes.ts';
+import { BRAKES, killBlocked, prepareCommitBrake } from './brakes.ts';
 
-/** A life ends at a moment from here … */
+/** Earliest moment of a kill after the start. */
 const EARLIEST_MS = 50;
-/** … to here after its start. */
+/** Latest moment of a kill after the start. */
 const LATEST_MS = 3_000;
-/** Some are let live longer, so that second proofs come. */
+/** Share of the lives that last longer, so that second proofs come. */
 const LONG_LIFE = 0.12;
 const LONG_LIFE_MS = 8_000;
-/** Part of the other kills whose moment is counted from the first request on. */
+/** Share of the other kills whose moment is counted from the first request. */
 const READING = 0.5;
-/** Part of the kills that wait for a statement that a brake stops. */
+/** Share of the kills that wait for a statement that a brake stops. */
 const BRAKED = 0.5;
 /** How the program is run in a life: the daemon, or a pass of its own. */
 const WAYS = { daemon: 3, 'sync --full': 1 };
@@ -68,7 +67,13 @@ async function live(account: RealAccount, db: pg.Pool, url: string): Promise<voi
     if (draw.chance(READING)) await firstRequest(account, program);
     await systemClock.sleep(wait, over.signal).catch(() => {});
   }
-  const moment = braked ? await killInCommit(account, db, program) : 'at a moment';
+  let moment = 'at a moment';
+  if (braked) {
+    await firstRequest(account, program);
+    await systemClock.sleep(draw.random() * 600);
+    const chosen = draw.one(draw.chance(0.4) ? EACH_PAGE : BRAKES) ?? BRAKES[0];
+    moment = await killBlocked(account, db, program, chosen);
+  }
   program.child.kill('SIGKILL');
   const { signal } = await program.ended;
   account.act(false);
@@ -82,41 +87,13 @@ async function live(account: RealAccount, db: pg.Pool, url: string): Promise<voi
   );
 }
 
-/** What every page writes: there a kill is sure to find a statement. */
+/** Brakes on what every page writes: there a kill finds a statement. */
 const EACH_PAGE = BRAKES.slice(0, 3);
 const FIRST_REQUEST_MS = 6_000;
 
-/** Until the program reads; if it does not: for a while. */
+/** Waits until the program reads, at most `FIRST_REQUEST_MS`. */
 async function firstRequest(account: RealAccount, { child }: Running): Promise<void> {
   const before = account.requests();
   const reads = (): boolean => account.requests() > before || child.exitCode !== null;
   await eventually('its first request', reads, FIRST_REQUEST_MS).catch(() => {});
-}
-
-/** Lets a statement of a commit wait, and kills the program while it does. @returns where */
-async function killInCommit(account: RealAccount, db: pg.Pool, program: Running): Promise<string> {
-  const { draw } = account;
-  await firstRequest(account, program);
-  await systemClock.sleep(draw.random() * 600);
-  const chosen = draw.one(draw.chance(0.4) ? EACH_PAGE : BRAKES) ?? BRAKES[0];
-  const braking = await brake(db, chosen);
-  if (braking === undefined) return 'at a moment';
-  try {
-    let blocked = false;
-    for (let looks = 0; looks < 40 && !blocked && program.child.exitCode === null; looks += 1) {
-      blocked = await braking.blocks();
-      if (!blocked) await systemClock.sleep(40);
-    }
-    if (blocked) account.count('in a commit');
-    if (blocked) account.count(`at ${chosen.name}`);
-    // In half of them the statement goes on just before: the kill then races with the rest of the commit.
-    if (draw.chance(0.5)) {
-      await braking.release();
-      await systemClock.sleep(draw.random() * 4);
-    }
-    program.child.kill('SIGKILL');
-    return `${blocked ? 'at' : 'before'} ${chosen.name}`;
-  } finally {
-    await braking.release();
-  }
 }

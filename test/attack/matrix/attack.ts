@@ -4,7 +4,7 @@ import { type Tables, withTables } from '../walks/game/tables.ts';
 import { ALL_PAIRS, FAULTS, MANY, pairing, pairsOf } from './pairs.ts';
 
 const FIRST_USER = 1_000_000;
-/** A fault that met no request is played once more, with another seed, so often. */
+/** How often a fault that met no request is played, each time with another seed. */
 const TRIES = 3;
 
 export const matrixAttack: Attack = {

@@ -27,14 +27,8 @@ export const MANY = VARIANTS.order.length * VARIANTS.cursor.length;
  */
 const LIES: ReadonlySet<string> = new Set(['faultEmpty', 'faultRepeated']);
 
-export interface Pairing {
-  readonly fault: keyof SandboxOptions;
-  readonly variant: Variant;
-  readonly game: Game;
-}
-
 /** The `index`-th variant that a fault is played with. */
-export function pairing(fault: keyof SandboxOptions, index: number, seed: number): Pairing {
+export function pairing(fault: keyof SandboxOptions, index: number, seed: number) {
   const nth = <T>(values: readonly [T, ...T[]]): T => values[index % values.length] ?? values[0];
   const variant: Variant = {
     order: nth(VARIANTS.order),
@@ -82,7 +76,7 @@ export function pairing(fault: keyof SandboxOptions, index: number, seed: number
 }
 
 /** `faultEmpty × order falling`, for each value of the variant. */
-export function pairsOf({ fault, variant }: Pairing): string[] {
+export function pairsOf({ fault, variant }: ReturnType<typeof pairing>): string[] {
   return Object.entries(variant).map(([name, value]) => `${fault} × ${name} ${value}`);
 }
 

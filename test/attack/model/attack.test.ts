@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { allStarts, nameOf } from '../../model/all-variants.ts';
-import type { AttackOptions } from '../support/attack.ts';
-import type { GameResult } from '../support/findings.ts';
+import type { AttackOptions, GameResult } from '../support/attack.ts';
 import { searchModel } from './attack.ts';
 
 /** Few and small: what the model says is under test in `test/model`. */

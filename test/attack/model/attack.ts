@@ -2,8 +2,14 @@ import { availableParallelism } from 'node:os';
 import { seeded } from '../../support/random.ts';
 import { allStarts, nameOf } from '../../model/all-variants.ts';
 import type { Start } from '../../model/explore.ts';
-import { type Attack, type AttackOptions, type AttackReport, playInLanes, Tally } from '../support/attack.ts';
-import type { FindingKind } from '../support/findings.ts';
+import {
+  type Attack,
+  type AttackOptions,
+  type AttackReport,
+  type FindingKind,
+  playInLanes,
+  Tally,
+} from '../support/attack.ts';
 import { type Searched, searchInThread } from './searched.ts';
 
 /** Source operations in a schedule, at most. */
@@ -17,7 +23,7 @@ export const modelAttack: Attack = {
   run: (options) => searchModel(options, OPERATIONS),
 };
 
-/** Searches variants side by side until all are searched, time is up, or somebody interrupts. */
+/** Searches variants side by side until all are searched, time is up, or an interrupt comes. */
 export async function searchModel(
   options: AttackOptions,
   operations: number,

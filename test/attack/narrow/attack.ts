@@ -1,9 +1,7 @@
 import { openDatabase } from '../../../src/postgres/database.ts';
 import { startProxy } from '../../support/network/proxy.ts';
-import type { Attack } from '../support/attack.ts';
+import { type Attack, type GameResult, playGames } from '../support/attack.ts';
 import { Draw } from '../support/draw.ts';
-import type { GameResult } from '../support/findings.ts';
-import { playGames } from '../support/play-games.ts';
 import { drawRefusedGame, drawShortGame, makeRefusals } from '../refusals/attack.ts';
 import { play, type Table } from '../walks/game/play.ts';
 import { type Tables, withTables } from '../walks/game/tables.ts';

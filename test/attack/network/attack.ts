@@ -1,10 +1,8 @@
 import { systemClock } from '@research-mirror/runtime/clock';
 import { RealAccount } from '../real/real-account.ts';
-import type { Attack } from '../support/attack.ts';
+import { type Attack, type GameResult, whileRoundsLast } from '../support/attack.ts';
 import type { Draw } from '../support/draw.ts';
-import type { GameResult } from '../support/findings.ts';
-import { playGames, whileRoundsLast } from '../support/play-games.ts';
-import { openTable, withServer } from '../support/server.ts';
+import { openTable, playOnServer } from '../support/server.ts';
 import { type Proxy, startProxy, type Weather } from '../../support/network/proxy.ts';
 
 const LANES = 3;
@@ -14,19 +12,12 @@ const READINGS = 4;
 export const networkAttack: Attack = {
   name: 'network',
   what: 'connections to the service and to Postgres reset, truncated, slowed, stalled and refused, by proxies',
-  run(options) {
-    return withServer((server) =>
-      playGames(options, {
-        lanes: LANES,
-        more: whileRoundsLast(options.size),
-        play: async (seed) => playNetwork(seed, await server.database()),
-      }),
-    );
-  },
+  run: (options) =>
+    playOnServer(options, { lanes: LANES, more: whileRoundsLast(options.size), play: playNetwork }),
 };
 
 /** Readings and a daemon's life through proxies that spoil connections; then good weather, and everything compared. */
-export async function playNetwork(seed: number, url: string): Promise<GameResult> {
+async function playNetwork(seed: number, url: string): Promise<GameResult> {
   const table = await openTable(url);
   const account = await RealAccount.open(seed, { maxLimit: 25 });
   const { draw } = account;

@@ -3,10 +3,8 @@ import { systemClock } from '@research-mirror/runtime/clock';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
 import { brake, BRAKES, type Braking, prepareCommitBrake } from '../kills/brakes.ts';
 import { RealAccount } from '../real/real-account.ts';
-import type { GameResult } from '../support/findings.ts';
-import type { Attack } from '../support/attack.ts';
-import { playGames, whileRoundsLast } from '../support/play-games.ts';
-import { openTable, withServer } from '../support/server.ts';
+import { type Attack, type GameResult, whileRoundsLast } from '../support/attack.ts';
+import { openTable, playOnServer } from '../support/server.ts';
 
 /** A heartbeat is valid for 12 s; then another process may take the account. */
 const TAKEOVER_MS = 40_000;
@@ -33,13 +31,7 @@ export const ownersAttack: Attack = {
   name: 'owners',
   what: 'an owner stops in mid-page (SIGSTOP) until another takes the account, and goes on then: it writes nothing',
   run: (options) =>
-    withServer((server) =>
-      playGames(options, {
-        lanes: LANES,
-        more: whileRoundsLast(options.size),
-        play: async (seed) => playOwners(seed, await server.database()),
-      }),
-    ),
+    playOnServer(options, { lanes: LANES, more: whileRoundsLast(options.size), play: playOwners }),
 };
 
 /**
@@ -81,11 +73,8 @@ async function playOwners(seed: number, url: string): Promise<GameResult> {
     account.tell(`after  ${after}`);
     account.claim(before === after, `the fenced owner wrote (${where}): ${changed(before, after)}`);
     second.child.kill('SIGCONT');
-    first.child.kill('SIGTERM');
-    const ended = await first.ended;
-    account.claim(ended.code === 0, `the fenced owner ended with ${ended.code}: ${ended.stderr.slice(-300)}`);
-    second.child.kill('SIGTERM');
-    account.claim((await second.ended).code === 0, 'the new owner did not end with 0');
+    await account.stop(first);
+    await account.stop(second);
     account.count('takeovers');
     await account.endWell(db, url);
     return account.outcome();
@@ -95,7 +84,7 @@ async function playOwners(seed: number, url: string): Promise<GameResult> {
   }
 }
 
-/** Part of the stops for which Postgres holds a statement of a page; the others come at any moment. */
+/** Share of the stops for which Postgres holds a statement of a page; the others come at any moment. */
 const IN_COMMIT = 0.75;
 /** Tables that a page of a first reading writes, and COMMIT itself. The other daemon writes none of them. */
 const OF_PAGES = BRAKES.filter(({ name }) =>
@@ -103,7 +92,7 @@ const OF_PAGES = BRAKES.filter(({ name }) =>
     name,
   ),
 );
-/** A table that no page is about to write is given up for another one. */
+/** Tables that are tried until a page waits to write one. */
 const TRIES = 6;
 const LOOKS = 25;
 /** How long a statement may still be held after its client was stopped, in half of the cases. */

@@ -5,7 +5,7 @@ import { eventually } from '@research-mirror/runtime/testing/eventually';
 import { openPool } from '../../support/postgres/on-connection.ts';
 import { brake, BRAKES } from '../kills/brakes.ts';
 import { RealAccount } from '../real/real-account.ts';
-import type { GameResult } from '../support/findings.ts';
+import { type Attack, type GameResult, playGames, whileRoundsLast } from '../support/attack.ts';
 import { openTable } from '../support/server.ts';
 import { type ServerUnderAttack, startServerUnderAttack } from './server-under-attack.ts';
 
@@ -17,8 +17,36 @@ const STUCK_MS = 7_500;
 /** How long a full disk stays so. */
 const FULL_MS = 6_000;
 
+const LANES = 2;
+/** One game of this many has a disk that gets full. */
+const DISK_EVERY = 4;
+
+export const postgresAttack: Attack = {
+  name: 'postgres',
+  what: 'Postgres killed and started again, its connections ended, its statements slow and stuck, its disk full',
+  async run(options) {
+    let noDisk: string | undefined;
+    const report = await playGames(options, {
+      lanes: LANES,
+      more: whileRoundsLast(options.size, DISK_EVERY),
+      play: async (seed) => {
+        const disk = noDisk === undefined && seed % DISK_EVERY === 0;
+        try {
+          return await playPostgres(seed, disk);
+        } catch (error) {
+          // Where no such disk can be made that part can't be played: it is told, and is no pass.
+          if (!disk || !messageOf(error).startsWith('a disk that is full:')) throw error;
+          noDisk = messageOf(error);
+          return playPostgres(seed, false);
+        }
+      },
+    });
+    return noDisk === undefined ? report : { ...report, notPlayed: [...report.notPlayed, noDisk] };
+  },
+};
+
 /** A daemon whose database server is killed, cut off, slowed, stuck; or whose disk is full. */
-export async function playPostgres(seed: number, disk: boolean): Promise<GameResult> {
+async function playPostgres(seed: number, disk: boolean): Promise<GameResult> {
   const server = await startServerUnderAttack(disk);
   try {
     const { url } = server;
@@ -38,9 +66,7 @@ export async function playPostgres(seed: number, disk: boolean): Promise<GameRes
         daemon.child.exitCode === null,
         `the daemon ended by itself: ${daemon.output().slice(-300)}`,
       );
-      daemon.child.kill('SIGTERM');
-      const { code, stderr } = await daemon.ended;
-      account.claim(code === 0, `the daemon ended with ${code}: ${stderr.slice(-300)}`);
+      await account.stop(daemon);
       await account.endWell(db, url);
       return account.outcome();
     } finally {
@@ -65,7 +91,7 @@ async function strike(account: RealAccount, server: ServerUnderAttack, db: pg.Po
   } else if (blow === 'terminate') {
     await server.terminateBackends();
   } else {
-    // Somebody reads all again meanwhile, so that there is something to hold.
+    // All is read again meanwhile, so that there is something to hold.
     await account.scheduleFullWalks(db);
     const braking = await brake(db, draw.one(BRAKES)).catch(() => undefined);
     await systemClock.sleep(blow === 'stuck' ? STUCK_MS : draw.random() * 2_000);

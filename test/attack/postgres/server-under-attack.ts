@@ -1,6 +1,5 @@
 import { execFile } from 'node:child_process';
-import { chmod, mkdir, mkdtemp, open, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type pg from 'pg';
@@ -9,6 +8,7 @@ import { messageOf } from '@research-mirror/runtime/message';
 import { systemClock } from '@research-mirror/runtime/clock';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
 import { onConnection } from '../../support/postgres/on-connection.ts';
+import { openFolder } from '../../support/postgres/quick-folder.ts';
 
 const run = promisify(execFile);
 
@@ -23,9 +23,7 @@ export type ServerUnderAttack = Awaited<ReturnType<typeof startServerUnderAttack
  * @throws Error that says why such a disk is not to be had here
  */
 export async function startServerUnderAttack(ownDisk: boolean) {
-  const folder = await mkdtemp(join(tmpdir(), 'research-mirror-attacked-'));
-  // PostgreSQL's own user must be able to pass where attacks run as root.
-  await chmod(folder, 0o755);
+  const folder = await openFolder('research-mirror-attacked');
   const unmount = ownDisk ? await mountDisk(folder) : async (): Promise<void> => {};
   const dataDir = join(folder, 'data');
   await mkdir(dataDir);

@@ -6,13 +6,12 @@ import { eventually } from '@research-mirror/runtime/testing/eventually';
 import { differences } from '../../support/mirror/mirror-truth.ts';
 import { accountEnv, hasEnded, Programs, type Running } from '../../support/processes/program.ts';
 import { startTestSandbox, STILL, type TestSandbox } from '@research-mirror/sandbox/testing/sandbox';
-import { brake, type Brake } from '../kills/brakes.ts';
+import { type Brake, killBlocked } from '../kills/brakes.ts';
 import { Draw } from '../support/draw.ts';
-import type { GameResult } from '../support/findings.ts';
+import { GameRecord, type GameResult } from '../support/attack.ts';
 import { openTable } from '../support/server.ts';
-import { GameRecord } from '../support/game-record.ts';
 
-/** A life that ends before the program has done anything is over within so many ms of its start. */
+/** Longest life of a program that is killed before it has done anything. */
 const EARLY_MS = 1_200;
 /** A life that shows no sign of work is ended. */
 const PATIENCE_MS = 15_000;
@@ -20,23 +19,13 @@ const FIRST_LOAD_MS = 60_000;
 /** Where in its life a program is killed. */
 const MOMENTS = { early: 1, 'at work': 4, blocked: 5 };
 
-export interface LivesOptions {
+interface LivesOptions {
   readonly seed: number;
   /** Of an empty database. */
   readonly url: string;
   readonly switches: Partial<SandboxOptions>;
   /** Further variables of the daemon. */
   readonly env?: Readonly<Record<string, string>>;
-}
-
-/** Where a life may end. */
-export interface Deaths {
-  /** How much the daemon has done by now of what the attack is about; it is at work once this rises. */
-  readonly work: () => Promise<number>;
-  /** From the first sign of work to the kill, at most. */
-  readonly atWorkMs: number;
-  /** Statements that Postgres may be made to hold. */
-  readonly brakes: readonly [Brake, ...Brake[]];
 }
 
 /**
@@ -104,17 +93,27 @@ export class DaemonLives extends GameRecord {
     return program;
   }
 
-  /** From a start to a SIGKILL. */
-  async liveAndDie(deaths: Deaths): Promise<void> {
-    const before = await deaths.work();
+  /**
+   * From a start to a SIGKILL.
+   * @param work how much the daemon has done so far of what the attack is about; it is at work once this rises
+   * @param atWorkMs from the first sign of work to the kill, at most
+   * @param brakes statements that Postgres may be made to hold
+   */
+  async liveAndDie(
+    work: () => Promise<number>,
+    atWorkMs: number,
+    brakes: readonly [Brake, ...Brake[]],
+  ): Promise<void> {
+    const before = await work();
     const program = this.begin();
     const moment = this.draw.weighted(MOMENTS);
     if (moment === 'early') await systemClock.sleep(this.draw.random() * EARLY_MS);
     else {
-      await this.#untilAtWork(program, async () => (await deaths.work()) > before);
-      await systemClock.sleep(this.draw.random() * deaths.atWorkMs);
+      await this.#untilAtWork(program, async () => (await work()) > before);
+      await systemClock.sleep(this.draw.random() * atWorkMs);
     }
-    const where = moment === 'blocked' ? await this.#killBlocked(program, deaths) : moment;
+    const chosen = this.draw.one(brakes) ?? brakes[0];
+    const where = moment === 'blocked' ? await killBlocked(this, this.db, program, chosen) : moment;
     program.child.kill('SIGKILL');
     const { signal, code, stdout, stderr } = await program.ended;
     this.tell(`life: killed ${where}`);
@@ -158,34 +157,6 @@ export class DaemonLives extends GameRecord {
     await eventually('work', async () => hasEnded(program) || (await isAtWork()), PATIENCE_MS).catch(() =>
       this.count('lives without work'),
     );
-  }
-
-  /** Lets a statement wait, and kills the program while it does, or just as it goes on. @returns where */
-  async #killBlocked(program: Running, { brakes }: Deaths): Promise<string> {
-    const chosen = this.draw.one(brakes) ?? brakes[0];
-    const braking = await brake(this.db, chosen);
-    if (braking === undefined) return 'at a moment';
-    try {
-      const blocked = await eventually(
-        'a statement',
-        async () => hasEnded(program) || braking.blocks(),
-        2_000,
-      )
-        .then(() => true)
-        .catch(() => false);
-      if (blocked) this.count('in a commit');
-      if (blocked) this.count(`at ${chosen.name}`);
-      // Some wait for as long as a busy server lets them.
-      if (this.draw.chance(0.3)) await systemClock.sleep(this.draw.random() * 1_500);
-      if (this.draw.chance(0.5)) {
-        await braking.release();
-        await systemClock.sleep(this.draw.random() * 4);
-      }
-      program.child.kill('SIGKILL');
-      return `${blocked ? 'at' : 'before'} ${chosen.name}`;
-    } finally {
-      await braking.release();
-    }
   }
 
   /** Waits for a condition while the program runs. @throws what it said where it ended or was not ready in time */

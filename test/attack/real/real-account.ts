@@ -6,7 +6,7 @@ import { differences } from '../../support/mirror/mirror-truth.ts';
 import { accountEnv, type Outcome, Programs, type Running } from '../../support/processes/program.ts';
 import { STILL } from '@research-mirror/sandbox/testing/sandbox';
 import { Draw } from '../support/draw.ts';
-import { addCounts, type GameResult } from '../support/findings.ts';
+import { addCounts, GameRecord, type GameResult } from '../support/attack.ts';
 import { AnswerLog } from '../walks/source/answer-log.ts';
 import { checkDeletions, deletionsOf } from '../walks/checks/deletions.ts';
 import { drawVariant } from '../walks/game/game.ts';
@@ -15,11 +15,10 @@ import { KEYS, type ListName, scopeOf } from '../walks/checks/mirrored.ts';
 import { Operator } from '../walks/game/operator.ts';
 import { openSource, type Source } from '../walks/source/source.ts';
 import { TruthLog } from '../walks/source/truth-log.ts';
-import { GameRecord } from '../support/game-record.ts';
 
 /** The least that MIRROR_SETTLE may be. */
 const GRACE_PERIOD_MS = 1_000;
-/** `sync --full` until the mirror is equal: one, and a second where only two equal walks can prove. */
+/** Most runs of `sync --full` until the mirror is equal: a second one where only two equal walks can prove. */
 const READINGS = 2;
 const USER = 1001;
 const NAMES = Object.keys(KEYS) as ListName[];
@@ -36,7 +35,7 @@ export class RealAccount extends GameRecord {
   readonly #log = new TruthLog();
   readonly #operator: Operator;
   readonly #programs = new Programs();
-  /** The service answers from this process: as late as that is at times on a busy machine. */
+  /** Delays of this process, from which the service answers, on a busy machine. */
   readonly #stalls = monitorEventLoopDelay();
   #acting: NodeJS.Timeout | undefined;
   #isActing = false;
@@ -84,6 +83,14 @@ export class RealAccount extends GameRecord {
       LOG_FORMAT: 'json',
       ...env,
     });
+  }
+
+  /** Stops a program, which must end well. */
+  async stop(program: Running): Promise<void> {
+    program.child.kill('SIGTERM');
+    const { code, stdout, stderr } = await program.ended;
+    const said = `${stdout.slice(-300)}${stderr.slice(-300)}`;
+    this.claim(code === 0, `the daemon ended with ${code}: ${said}`);
   }
 
   /** Lets things happen in the source, one every tenth of a second or so. */
@@ -188,7 +195,7 @@ export class RealAccount extends GameRecord {
     const { order } = this.source.state.options;
     const answers = new AnswerLog();
     const log = this.source.state.requests.log(0);
-    // Who was killed may not have seen an answer: which rows were on it says nothing.
+    // A killed program may not have seen an answer: the rows on it prove nothing.
     for (const { path, at } of log) answers.note(path, at, at, '');
     const { findings, deletions, beyondP2, toldEmpty } = await checkDeletions(db, NAMES, user, {
       log: this.#log,

@@ -1,6 +1,5 @@
-import type { Attack } from '../support/attack.ts';
+import { type Attack, playGames } from '../support/attack.ts';
 import { Draw } from '../support/draw.ts';
-import { playGames } from '../support/play-games.ts';
 import { drawGame, type Game } from '../walks/game/game.ts';
 import { play } from '../walks/game/play.ts';
 import { type Tables, withTables } from '../walks/game/tables.ts';

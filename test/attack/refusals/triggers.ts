@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import type { Draw } from '../support/draw.ts';
-import type { Finding } from '../support/findings.ts';
+import type { Finding } from '../support/attack.ts';
 import { KEYS, type ListName } from '../walks/checks/mirrored.ts';
 import type { Source } from '../walks/source/source.ts';
 
@@ -8,7 +8,7 @@ import type { Source } from '../walks/source/source.ts';
 export interface Refusals {
   /** How it says so. */
   readonly kind: RefusalKind;
-  /** So many of a hundred rows; which ones, their content decides. */
+  /** Percentage of the rows; their content decides which ones. */
   readonly percent: number;
 }
 
@@ -24,7 +24,7 @@ const KINDS = {
 } as const;
 type RefusalKind = keyof typeof KINDS;
 
-/** Of these, nobody can know that a row is the reason while no other one is taken: a page may fail. */
+/** With these a page may fail: while every row is refused, the reason may be the table. */
 const PERHAPS_TABLES: ReadonlySet<string> = new Set<RefusalKind>([
   'a table that is missing',
   'an internal error',

@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import type { OperationRecord } from '@research-mirror/sandbox/request-log';
-import type { Finding } from '../support/findings.ts';
+import type { Finding } from '../support/attack.ts';
 
 /** A submission as its row says. */
 export interface SubmissionRow {

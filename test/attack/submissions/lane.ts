@@ -4,14 +4,71 @@ import type { SandboxOptions } from '@research-mirror/sandbox/switches/sandbox-s
 import { eventually } from '@research-mirror/runtime/testing/eventually';
 import { COMMIT_BRAKE, prepareCommitBrake, tableBrake } from '../kills/brakes.ts';
 import { DaemonLives } from '../real/daemon-lives.ts';
-import type { GameResult } from '../support/findings.ts';
-import { ALL_WELL, drawFaults } from './faults.ts';
+import type { Attack, GameResult } from '../support/attack.ts';
+import type { Draw } from '../support/draw.ts';
 import { type Effect, FINAL_STATES, judge, submissionRows } from './judge.ts';
 import { Queue } from './queue.ts';
-import type { Attack } from '../support/attack.ts';
 import { type KillsLane, playKills } from '../support/play-kills.ts';
 
-/** Far above what is sent: the kills are to take minutes, not hours. */
+type FaultName = Extract<keyof SandboxOptions, `fault${string}`>;
+
+/** Failures that do not tell whether the POST took effect. */
+const UNTOLD = [
+  'fault500',
+  'fault503',
+  'fault408',
+  'fault425',
+  'faultReset',
+  'faultTruncated',
+  'faultSlow',
+  'faultDrip',
+  'faultRedirect',
+] as const satisfies readonly FaultName[];
+
+/** Answers by which a truthful service says that it has not done it. */
+const REFUSALS = [
+  'fault402',
+  'fault409',
+  'faultKey',
+  'faultResetEarly',
+] as const satisfies readonly FaultName[];
+
+/** Answers of 2xx that are no JSON, or say of an error: of an operation that was carried out. */
+const ODD_ANSWERS = ['faultHtml', 'faultGarbage', 'faultError200'] as const satisfies readonly FaultName[];
+
+const NO_FAULTS = Object.fromEntries(
+  [...UNTOLD, ...REFUSALS, ...ODD_ANSWERS].map((name) => [name, 0]),
+) as Partial<SandboxOptions>;
+
+/** Every request is answered, and truthfully. */
+const ALL_WELL: Partial<SandboxOptions> = { ...NO_FAULTS, latencyMin: 1, latencyMax: 25 };
+
+/** Draws what happens to POST requests for a while. */
+function drawFaults(draw: Draw): {
+  readonly switches: Partial<SandboxOptions>;
+  readonly what: string;
+} {
+  const kind = draw.weighted({ none: 2, untold: 5, refusals: 2, odd: 1 });
+  const share = draw.one([0.1, 0.3, 0.6]);
+  const names =
+    kind === 'none' ? [] : kind === 'untold' ? UNTOLD : kind === 'refusals' ? REFUSALS : ODD_ANSWERS;
+  const first = draw.one<FaultName>(names);
+  const second = draw.one<FaultName>(names);
+  const faultEffect = kind === 'odd' || (kind === 'untold' && draw.chance(0.5)) ? 'done' : 'undone';
+  const chosen = [...new Set([first, second])].filter((name) => name !== undefined);
+  const switches: Partial<SandboxOptions> = {
+    ...NO_FAULTS,
+    ...Object.fromEntries(chosen.map((name) => [name, share / chosen.length])),
+    faultRoutes: 'posts',
+    faultEffect,
+    slowMs: draw.integer(200, 3_000),
+    latencyMin: 1,
+    latencyMax: draw.one([5, 60, 400]),
+  };
+  return { switches, what: `${chosen.join(' and ') || 'no faults'} (${faultEffect}, ${share})` };
+}
+
+/** Far above the number that is sent, so that the kills take minutes and not hours. */
 const LIMIT = 3_000;
 const LIMITS: Partial<SandboxOptions> = {
   limitClay: LIMIT,
@@ -28,7 +85,7 @@ const BRAKES = [
   ),
 ] as const;
 
-/** Something is queued each so many ms at most, whether the daemon lives or not. */
+/** Longest time between two operations that are queued, whether the daemon lives or not. */
 const QUEUE_EACH_MS = 400;
 const CANCELS = 0.15;
 /** What the dead left is claimed first: some lives see the end of theirs. */
@@ -90,7 +147,7 @@ export async function playLane({
       const faults = drawFaults(draw);
       await sandbox.control.change(faults.switches);
       lives.tell(faults.what);
-      await lives.liveAndDie({ brakes: BRAKES, work: () => sent(lives), atWorkMs: AT_WORK_MS });
+      await lives.liveAndDie(() => sent(lives), AT_WORK_MS, BRAKES);
       await watchStates(lives, ended);
     }
     over.abort();
@@ -154,7 +211,7 @@ async function keepQueueing(
   }
 }
 
-/** How many were sent so far. */
+/** Submissions that were sent so far. */
 async function sent({ db }: DaemonLives): Promise<number> {
   const { rows } = await db.query<{ count: number }>(
     'select count(*)::int as count from mirror.submissions where sent_at is not null',
@@ -162,7 +219,7 @@ async function sent({ db }: DaemonLives): Promise<number> {
   return rows[0]?.count ?? 0;
 }
 
-/** Those without an end, a line each. */
+/** Submissions without an end, a line each. */
 async function openOf({ db }: DaemonLives): Promise<string[]> {
   const { rows } = await db.query<{ line: string }>(
     `select concat_ws(' ', operation, submission_id, state, error, 'not before', _not_before) as line

@@ -3,12 +3,6 @@ import type { OperationName } from '../../../src/model/submission.ts';
 import type { Draw } from '../support/draw.ts';
 import type { Told } from './judge.ts';
 
-/** Rows that operations with a target may name. */
-export interface Targets {
-  readonly lists: readonly string[];
-  readonly jobs: readonly string[];
-}
-
 /** Part of the submissions that are repeated at once under the same idempotency key. */
 const REPEATED = 0.15;
 const ROLLED_BACK = 0.05;
@@ -25,10 +19,11 @@ export class Queue implements Told {
   readonly problems: string[] = [];
   readonly #db: pg.Pool;
   readonly #draw: Draw;
-  readonly #targets: Targets;
+  readonly #targets: Readonly<Record<'lists' | 'jobs', readonly string[]>>;
   #markers = 0;
 
-  constructor(db: pg.Pool, draw: Draw, targets: Targets) {
+  /** @param targets rows that operations with a target may name */
+  constructor(db: pg.Pool, draw: Draw, targets: Readonly<Record<'lists' | 'jobs', readonly string[]>>) {
     this.#db = db;
     this.#draw = draw;
     this.#targets = targets;

@@ -1,14 +1,69 @@
 import { messageOf } from '@research-mirror/runtime/message';
-import { addCounts, type Finding, FINDING_KINDS, type FindingKind, type GameResult } from './findings.ts';
 
-/** How much of it: each attack takes what it understands. */
+/** One thing that an attack found broken. */
+export interface Finding {
+  /**
+   * - `lost`: the mirror lacks what the source has, or has it otherwise
+   * - `false`: a row was deleted that was there at each moment of its second proof
+   * - `twice`: a version is there twice, or two versions overlap
+   * - `history`: the history does not replay to what was read
+   * - `claim`: anything else that the documents claim
+   */
+  readonly kind: FindingKind;
+  readonly text: string;
+}
+
+export const FINDING_KINDS = ['lost', 'false', 'twice', 'history', 'claim'] as const;
+export type FindingKind = (typeof FINDING_KINDS)[number];
+
+/** Result of one game: one account, reproducible by its seed. */
+export interface GameResult {
+  readonly seed: number;
+  /** What was drawn, in a line. */
+  readonly what: string;
+  readonly findings: readonly Finding[];
+  /** What was counted: walks, kills, requests … */
+  readonly counts: Readonly<Record<string, number>>;
+  /** What happened, in order. */
+  readonly trace: readonly string[];
+}
+
+/** Adds figures by name. */
+export function addCounts(into: Record<string, number>, counts: Readonly<Record<string, number>>): void {
+  for (const [name, count] of Object.entries(counts)) into[name] = (into[name] ?? 0) + count;
+}
+
+/** What is reported of a game while it is played. */
+export class GameRecord {
+  readonly trace: string[] = [];
+  readonly findings: Finding[] = [];
+  readonly counts: Record<string, number> = { games: 1 };
+
+  count(name: string, by = 1): void {
+    this.counts[name] = (this.counts[name] ?? 0) + by;
+  }
+
+  tell(line: string): void {
+    this.trace.push(`${new Date().toISOString().slice(11, 23)} ${line}`);
+  }
+
+  found(findings: readonly Finding[]): void {
+    this.findings.push(...findings);
+  }
+
+  find(kind: FindingKind, text: string): void {
+    this.findings.push({ kind, text });
+  }
+}
+
+/** How much is played; each attack reads the figures that concern it. */
 export interface AttackSize {
-  /** Not 0: so many games, whatever the rest says. */
+  /** Number of games, unless 0; then the other figures decide. */
   readonly games: number;
   readonly walks: number;
-  /** Left out: as many as each attack that kills sees fit. */
+  /** Default: each attack's own. */
   readonly kills?: number | undefined;
-  /** Attacks that repeat rounds, and the model: until this is over. Left out: as long as each sees fit. */
+  /** How long attacks that repeat rounds, and the model, go on. Default: each attack's own. */
   readonly minutes?: number | undefined;
 }
 
@@ -16,9 +71,9 @@ export interface AttackOptions {
   /** The first game's seed; the next games' follow it. */
   readonly seed: number;
   readonly size: AttackSize;
-  /** Games played side by side at most. */
+  /** Most games side by side. */
   readonly parallel: number;
-  /** Interrupts: no game begins any more, and what those under way come to does not count. */
+  /** Interrupts: no further game begins, and those under way do not count. */
   readonly signal: AbortSignal;
   /** Called with each game as it ends. */
   readonly onGame: (result: GameResult) => void;
@@ -32,11 +87,11 @@ export interface Attack {
   run(options: AttackOptions): Promise<AttackReport>;
 }
 
-/** What came of an attack as a whole. */
+/** Result of an attack. */
 export interface AttackReport {
   readonly counts: Readonly<Record<string, number>>;
   readonly findings: Readonly<Record<FindingKind, number>>;
-  /** Things worth telling: what was covered, what could not be done here and why. */
+  /** What was covered, and what could not be done here and why. */
   readonly notes: readonly string[];
   /** Parts that could not be played here: they count neither as passed nor as failed. */
   readonly notPlayed: readonly string[];
@@ -59,7 +114,7 @@ export class Tally {
   }
 
   add(result: GameResult): void {
-    // Whoever interrupts from a terminal interrupts the programs that games run, too: what they then do is no finding.
+    // Ctrl-C reaches the programs that games run, too: what they then do is no finding.
     if (this.#signal?.aborted === true) {
       addCounts(this.counts, { 'games interrupted': 1 });
       return;
@@ -69,7 +124,7 @@ export class Tally {
     this.#onGame(result);
   }
 
-  /** Plays a game; one that breaks off is a finding, and the others go on. One that has no result was given up. */
+  /** Plays a game. One that breaks off is a finding, and the others go on; one without a result was given up. */
   async play(seed: number, game: () => Promise<GameResult | undefined>): Promise<void> {
     try {
       const result = await game();
@@ -116,4 +171,37 @@ export async function playInLanes(
     }
   };
   await Promise.all(Array.from({ length: parallel }, lane));
+}
+
+/** An attack that is one game after another. */
+export interface Games {
+  /** Most games side by side. Default: `parallel`. */
+  readonly lanes?: number;
+  /** Whether another game begins after `begun` ones, where no number of games is asked for. */
+  readonly more: (begun: number, tally: Tally) => boolean;
+  /** @param index from 0 up; the seed follows it */
+  readonly play: (seed: number, index: number) => Promise<GameResult | undefined>;
+}
+
+/** Plays as many games as are asked for, else as many as the attack sees fit. */
+export async function playGames(options: AttackOptions, games: Games): Promise<AttackReport> {
+  const { size, parallel, seed, signal } = options;
+  const tally = new Tally(options);
+  let begun = 0;
+  const wanted = (): boolean =>
+    !signal.aborted && (size.games > 0 ? begun < size.games : games.more(begun, tally));
+  await playInLanes(Math.min(games.lanes ?? parallel, parallel), wanted, async (index) => {
+    begun += 1;
+    await tally.play(seed + index, () => games.play(seed + index, index));
+  });
+  return tally.report();
+}
+
+/** How long attacks that repeat rounds do so. */
+const ROUNDS_MINUTES = 3;
+
+/** For `more`: until the minutes are over, which begin now, and for at least `least` games. */
+export function whileRoundsLast({ minutes = ROUNDS_MINUTES }: AttackSize, least = 1): Games['more'] {
+  const until = performance.now() + minutes * 60_000;
+  return (begun) => begun < least || performance.now() < until;
 }

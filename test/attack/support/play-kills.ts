@@ -1,7 +1,5 @@
-import type { AttackOptions, AttackReport } from './attack.ts';
-import type { GameResult } from './findings.ts';
-import { playGames } from './play-games.ts';
-import { withServer } from './server.ts';
+import type { AttackOptions, AttackReport, GameResult } from './attack.ts';
+import { playOnServer } from './server.ts';
 
 /** Kills of one account, before everything is compared. */
 const KILLS_A_LANE = 25;
@@ -25,17 +23,12 @@ export function playKills(
 ): Promise<AttackReport> {
   const { games, kills = usual } = options.size;
   const all = games > 0 ? games * KILLS_A_LANE : kills;
-  return withServer((server) =>
-    playGames(options, {
-      lanes: LANES,
-      more: (begun) => begun * KILLS_A_LANE < all,
-      play: async (seed, index) =>
-        play({
-          seed,
-          kills: Math.min(KILLS_A_LANE, all - index * KILLS_A_LANE),
-          url: await server.database(),
-          signal: options.signal,
-        }),
-    }),
-  );
+  return playOnServer(options, {
+    lanes: LANES,
+    more: (begun) => begun * KILLS_A_LANE < all,
+    play: (seed, url, index) => {
+      const kills = Math.min(KILLS_A_LANE, all - index * KILLS_A_LANE);
+      return play({ seed, kills, url, signal: options.signal });
+    },
+  });
 }

@@ -1,12 +1,12 @@
-import { chmod, mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { rm } from 'node:fs/promises';
 import type pg from 'pg';
 import { openDatabase, type Database } from '../../../src/postgres/database.ts';
 import { distributeMirror, hasCitus } from '../../support/databases/distributed-database.ts';
 import { migrateTo } from '../../support/databases/migrated-database.ts';
 import { ask, openPool } from '../../support/postgres/on-connection.ts';
+import { type AttackOptions, type AttackReport, type GameResult, type Games, playGames } from './attack.ts';
 import { joinTestServer } from '../../support/postgres/postgres.ts';
+import { openFolder } from '../../support/postgres/quick-folder.ts';
 
 /** A database server for the attacks that do not attack it. */
 interface Server {
@@ -16,9 +16,7 @@ interface Server {
 
 /** Starts an embedded server in a temporary folder, and stops it when `work` is over. */
 export async function withServer<T>(work: (server: Server) => Promise<T>): Promise<T> {
-  const folder = await mkdtemp(join(tmpdir(), 'research-mirror-attack-'));
-  // PostgreSQL's own user must be able to pass where attacks run as root.
-  await chmod(folder, 0o755);
+  const folder = await openFolder('research-mirror-attack');
   const server = await joinTestServer(folder);
   let databases = 0;
   const database = async (): Promise<string> => {
@@ -35,6 +33,21 @@ export async function withServer<T>(work: (server: Server) => Promise<T>): Promi
     await server.stop();
     await rm(folder, { recursive: true, force: true });
   }
+}
+
+/** Plays games on a database each, of one server. */
+export function playOnServer(
+  options: AttackOptions,
+  games: Omit<Games, 'play'> & {
+    readonly play: (seed: number, url: string, index: number) => Promise<GameResult>;
+  },
+): Promise<AttackReport> {
+  return withServer((server) =>
+    playGames(options, {
+      ...games,
+      play: async (seed, index) => games.play(seed, await server.database(), index),
+    }),
+  );
 }
 
 /**

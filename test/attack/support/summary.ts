@@ -1,12 +1,11 @@
 import { formatTable } from '../../../src/terminal/text-table.ts';
-import type { AttackReport } from './attack.ts';
-import { FINDING_KINDS } from './findings.ts';
+import { type AttackReport, FINDING_KINDS } from './attack.ts';
 
-/** What came of one attack, and on what kind of a machine: as `--json` tells it. */
+/** One attack as `--json` tells it. */
 export interface Played extends AttackReport {
   readonly name: string;
   readonly seconds: number;
-  /** Processes that wanted a core, on the average of its last minute. */
+  /** Load average of its last minute. */
   readonly load: number;
 }
 
@@ -24,7 +23,7 @@ const COLUMNS = [
   'moments replayed',
 ];
 
-/** One row an attack, and their sum; columns of what was not counted at all are left out. */
+/** One row an attack, and their sum; columns without any figure are left out. */
 export function formatSummary(played: readonly Played[]): string {
   const counted = COLUMNS.filter((count) => played.some(({ counts }) => counts[count] !== undefined));
   const columns = [...counted, 'beyond P2'];

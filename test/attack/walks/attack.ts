@@ -1,5 +1,4 @@
-import type { Attack } from '../support/attack.ts';
-import { playGames } from '../support/play-games.ts';
+import { type Attack, playGames } from '../support/attack.ts';
 import { drawGame } from './game/game.ts';
 import { play } from './game/play.ts';
 import { withTables } from './game/tables.ts';

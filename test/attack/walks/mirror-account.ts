@@ -27,7 +27,15 @@ export interface MirrorAccount {
   close(): Promise<void>;
 }
 
-export interface AccountSettings {
+export async function openMirrorAccount({
+  database,
+  source,
+  key,
+  userId,
+  settings,
+  observer,
+  tell,
+}: {
   readonly database: Database & { readonly url: string };
   readonly source: Source;
   readonly key: string;
@@ -35,10 +43,7 @@ export interface AccountSettings {
   readonly settings: Partial<Pick<ServiceConfig, 'gracePeriodMs' | 'deletes' | 'history'>>;
   readonly observer: SyncObserver;
   readonly tell: (line: string) => void;
-}
-
-export async function openMirrorAccount(given: AccountSettings): Promise<MirrorAccount> {
-  const { database, source, key, userId } = given;
+}): Promise<MirrorAccount> {
   const { db } = database;
   const config: ServiceConfig = {
     ...loadConfig(
@@ -50,16 +55,16 @@ export async function openMirrorAccount(given: AccountSettings): Promise<MirrorA
       },
       'service',
     ),
-    ...given.settings,
+    ...settings,
   };
   const wire = createTransport({ baseUrl: source.url, clock: systemClock, userAgent: 'attack' });
   let processes = 0;
   const open = async (): Promise<Account> => {
-    const parts = await quietParts(config, db, watched(wire, account, given.tell));
+    const parts = await quietParts(config, db, watched(wire, account, tell));
     processes += 1;
     // No row of its own: anybody may take the account at any time.
     const processId = `attack ${userId} ${processes}`;
-    return takeAndOpen({ ...parts, processId, observers: [given.observer] }, userId);
+    return takeAndOpen({ ...parts, processId, observers: [observer] }, userId);
   };
   const account: Omit<MirrorAccount, 'current'> & { current?: Account } = {
     userId,

@@ -1,5 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { accountRunner, accountsService, type AccountsService } from '../../../src/account/accounts-service.ts';
+import {
+  accountRunner,
+  accountsService,
+  type AccountsService,
+} from '../../../src/account/accounts-service.ts';
 import { createBudgetStore } from '../../../src/service/budget-store.ts';
 import { pauseKeeper } from '../../../src/daemon/pause-keeper.ts';
 import { databaseTime } from '../../../src/postgres/db.ts';
@@ -303,7 +307,7 @@ it('an account that is retired is given up and gets no row any more, also where 
   expect(await retireAccount(db, userId, { now: await databaseTime(db), by: OPERATOR, remove: true })).toBe(
     'done',
   );
-  await removeData(db, userId, () => {});
+  await removeData(db, userId);
   const keeper = pauseKeeper(account.parts, service);
   await keeper.start();
   await eventually('it to be given up', () => service.runners()[0]?.current() === undefined);

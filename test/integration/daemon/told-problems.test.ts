@@ -2,10 +2,10 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { Webhook } from 'standardwebhooks';
 import { listen, type LoopbackServer } from '@research-mirror/runtime/testing/loopback-server';
 import { createNotifyReceiver, type NotifyReceiver } from '../../../src/daemon/notify-receiver.ts';
-import { type BriefProblem, problemTeller } from '../../../src/daemon/notifier.ts';
+import { problemTeller } from '../../../src/daemon/notifier.ts';
 import { judge } from '../../../src/status/problems.ts';
 import { Secret } from '../../../src/config/secret.ts';
-import { createProblemStore } from '../../../src/daemon/problem-store.ts';
+import { type BriefProblem, createProblemStore } from '../../../src/daemon/problem-store.ts';
 import type { AccountStatus, StatusReport } from '../../../src/status/status-report.ts';
 import { testDatabase } from '../../support/databases/migrated-database.ts';
 import {
@@ -41,7 +41,7 @@ beforeAll(async () => {
       const id = String(request.headers['webhook-id']);
       const body = Buffer.concat(chunks).toString();
       const now = Math.floor(clock.now() / 1000);
-      // The library's own check is by this machine's clock.
+      // The library would check by this machine's clock.
       expect(Number(request.headers['webhook-timestamp'])).toBe(now);
       const signature = new Webhook(SECRET).sign(id, new Date(now * 1000), body);
       expect(request.headers['webhook-signature']).toBe(signature);
@@ -128,7 +128,7 @@ describe('problems are told', () => {
     expect(said()).toEqual(['+ the service is down: answered 502', '- the service is down: answered 502']);
   });
 
-  it('by nobody where it was there for a moment only', async () => {
+  it('not if they lasted only a moment', async () => {
     let problems: Problems = [sampleProblem()];
     const one = daemon(() => problems);
     await during(40, one);
@@ -137,12 +137,12 @@ describe('problems are told', () => {
     expect(said()).toEqual([]);
   });
 
-  it('again with the same ID where their sender does not know that they came, and by whoever comes', async () => {
+  it('again with the same ID by any daemon if their sender does not know that they arrived', async () => {
     let problems: Problems = [sampleProblem()];
     const [one, two] = [daemon(() => problems), daemon(() => problems)];
     answers = [503];
     await during(80, one);
-    // It is gone. What it had taken is the other one's after half a minute.
+    // The first daemon is gone. After half a minute, the other one takes its message.
     await during(20, two);
     const [first] = told;
     expect(said()).toEqual(['+ polls are late']);
@@ -153,7 +153,7 @@ describe('problems are told', () => {
     expect(told.slice(2)).toEqual([{ said: '- polls are late', id: first?.id.replace('began', 'ended') }]);
   });
 
-  it('by one of several that come at the same moment', async () => {
+  it('by one of several daemons that look at the same moment', async () => {
     const one = daemon(() => [sampleProblem()]);
     answers = [503];
     await during(80, one);
@@ -163,7 +163,7 @@ describe('problems are told', () => {
     expect(taken.filter((each) => each !== undefined)).toHaveLength(1);
   });
 
-  it('in order, begin before end, however long the receiver is away; that it is, is logged once', async () => {
+  it('in order, begin before end, however long the receiver is away, which is logged once', async () => {
     const log: string[] = [];
     let problems: Problems = [sampleProblem()];
     const one = daemon(() => problems, log);
@@ -182,7 +182,7 @@ describe('problems are told', () => {
     expect(log.join()).not.toContain('secret');
   });
 
-  it('ten in an hour at most, whatever comes and goes', async () => {
+  it('ten times in an hour at most', async () => {
     let nth = 0;
     const one = daemon(() => (nth % 2 === 0 ? [sampleProblem({ what: `no ${'x'.repeat(nth)}` })] : []));
     for (; nth < 24; nth += 1) await during(140, one);
@@ -190,7 +190,7 @@ describe('problems are told', () => {
     expect(said().filter((each) => each.startsWith('-'))).toHaveLength(10);
   });
 
-  it('from memory where the database is away, after a minute, and its end: one message each', async () => {
+  it('from memory if the database is away for a minute, with one message for its end', async () => {
     const DOWN = 'the database can’t be reached: refused';
     let problems: Problems | undefined;
     const found = (): Problems => {

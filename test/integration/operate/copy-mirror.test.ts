@@ -197,7 +197,7 @@ describe('a copy', () => {
     });
   });
 
-  it('is refused where there is a mirror, and where a stranger has the names', async () => {
+  it('is refused if the target has a mirror, or other tables of its names', async () => {
     await inOwnDatabase(async ({ url, kysely }) => {
       const refused = copyTo({ url }, { url }, { schema: 'other' });
       await expect(refused).rejects.toThrow(CopyRefused);
@@ -208,7 +208,7 @@ describe('a copy', () => {
     });
   });
 
-  it('is refused of a mirror that a newer program has changed', async () => {
+  it('is refused if a newer program has changed the mirror', async () => {
     await inOwnDatabase(async ({ url, kysely }) => {
       await sql`insert into other_sync.migration (name, checksum, applied_at) values ('9999_of_tomorrow', 'x', now())`.execute(
         kysely,
@@ -230,7 +230,7 @@ describe('a copy', () => {
     await untouched(place.url);
   });
 
-  it('is not there at all where it ends early, and can be made again', async () => {
+  it('leaves nothing if it ends early, and can be repeated', async () => {
     const stop = new AbortController();
     const gone = copyTo(source, place, {
       signal: stop.signal,

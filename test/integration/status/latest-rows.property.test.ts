@@ -6,7 +6,7 @@ import type { CollectionName } from '../../../src/model/collections.ts';
 import { runs } from '../../support/effort.ts';
 import { testAccounts } from '../../support/mirror/test-accounts.ts';
 
-// Whatever happens to the rows: the latest ones are those whose newest change stands last in the view.
+// After any changes, the latest rows are those whose newest change is last in the view.
 
 const newAccount = testAccounts({ gracePeriodMs: 0 });
 
@@ -27,7 +27,7 @@ interface Seen {
   readonly changeId: string;
 }
 
-/** Each row by its newest change, and whether that deleted it. Of a row that is removed nothing is left. */
+/** Each row by its newest change, and whether that deleted it. Removed rows are left out. */
 function newestOf(view: readonly Seen[], deletes: 'soft' | 'hard'): string[] {
   const rows = Map.groupBy(view, ({ collection, key }) => `${collection} ${key}`);
   return [...rows.values()]
@@ -41,31 +41,34 @@ function newestOf(view: readonly Seen[], deletes: 'soft' | 'hard'): string[] {
     .slice(0, 20);
 }
 
-it.each(['soft', 'hard'] as const)('is the end of the view by row, MIRROR_DELETES=%s', async (deletes) => {
-  await fc.assert(
-    fc.asyncProperty(fc.array(step, { maxLength: 8 }), async (all) => {
-      const account = await newAccount({ deletes });
-      const { userId } = account.fence;
-      await openHistory(account.database.db, account.fence, [...NAMES], true);
-      for (const { name, ids, note, gone } of all) {
-        const json = JSON.stringify(ids.map((id) => ({ [FIELD[name]]: id, note })));
-        const text = name === 'watchlist' ? json.replaceAll(/"id":(\d+)/g, '"id":"$1"') : json;
-        const proof = gone ? ({ proof: { kind: 'snapshot' } } as const) : {};
-        await account.observe(name, text, proof);
-        if (!gone) continue;
-        await account.observe(name, text, proof);
-        await account.applyDeletions(name, { accept: true });
-      }
-      const view = await account.query<Seen>(`
+it.each(['soft', 'hard'] as const)(
+  'the latest rows are the end of the view by row, MIRROR_DELETES=%s',
+  async (deletes) => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { maxLength: 8 }), async (all) => {
+        const account = await newAccount({ deletes });
+        const { userId } = account.fence;
+        await openHistory(account.database.db, account.fence, [...NAMES], true);
+        for (const { name, ids, note, gone } of all) {
+          const json = JSON.stringify(ids.map((id) => ({ [FIELD[name]]: id, note })));
+          const text = name === 'watchlist' ? json.replaceAll(/"id":(\d+)/g, '"id":"$1"') : json;
+          const proof = gone ? ({ proof: { kind: 'snapshot' } } as const) : {};
+          await account.observe(name, text, proof);
+          if (!gone) continue;
+          await account.observe(name, text, proof);
+          await account.applyDeletions(name, { accept: true });
+        }
+        const view = await account.query<Seen>(`
         select distinct collection, op, key, change_id as "changeId" from mirror.changes
         where _user_id = ${userId} order by change_id desc`);
-      // Where deleted rows are removed, one that came back is a new one: it shows when the view is asked.
-      fc.pre(deletes === 'soft' || view.every(({ op }) => op !== 'undelete'));
-      const found = await latestRows(account.database.db, userId);
-      expect(found.map(({ row, state }) => `${row?.collection} ${row?.key} ${state}`)).toEqual(
-        newestOf(view, deletes),
-      );
-    }),
-    { numRuns: runs(20, 150) },
-  );
-});
+        // If deleted rows are removed, a row that comes back is a new one.
+        fc.pre(deletes === 'soft' || view.every(({ op }) => op !== 'undelete'));
+        const found = await latestRows(account.database.db, userId);
+        expect(found.map(({ row, state }) => `${row?.collection} ${row?.key} ${state}`)).toEqual(
+          newestOf(view, deletes),
+        );
+      }),
+      { numRuns: runs(20, 150) },
+    );
+  },
+);

@@ -10,8 +10,8 @@ const ROWS = 20_000;
 const LISTS = 20;
 const ACCOUNTS = 10;
 /**
- * Pages of tables and indexes that a lookup may touch. Some 300 the planner looks at itself, for the view of changes; up
- * to 130 have the walks of the day before a change, one of which made it. Each large table has more than all of that.
+ * Pages of tables and indexes that a lookup may touch: about 300 by the planner for the view of changes, and up to 130
+ * for the walks of the day before a change. Each large table has more.
  */
 const FEW = 500;
 
@@ -20,7 +20,7 @@ let drop: () => Promise<void>;
 beforeAll(async () => {
   const made = await createMigratedTestDatabase('mirror');
   drop = made.drop;
-  // One connection, whose statistics are those of the test alone.
+  // One connection, so that its statistics are this test's only.
   database = await openTestDatabase(made.url, { max: 1 });
   const own = '_first_seen_at, _changed_at, _change_id, _hash, _raw';
   const past = '_valid_from, _valid_to, _op';
@@ -139,7 +139,7 @@ it.each(STATISTICS)('the newest rows of a collection are read by their index, %s
   ]);
   const pages = await touchedBy(() => newestRows(database.db, { ...asked, before: String(ROWS - 500) }));
   expect(Math.max(pages, FEW)).toBe(FEW);
-  // One that is rare is looked for in some thousands of rows, and then in the next ones.
+  // A rare state is searched in some thousands of rows, and then in the next ones.
   const none = await newestRows(database.db, { ...asked, state: 'running' });
   expect(none).toMatchObject({ found: [], next: expect.stringMatching(/^\d+$/) });
 });

@@ -16,7 +16,7 @@ function read(
   return readRow(account.database.db, { userId: account.fence.userId, collection, key });
 }
 
-/** Its readings are due. */
+/** Makes its readings due. */
 const schedule = (account: MirroredAccount, name: CollectionName): Promise<unknown> =>
   account.query(`
     insert into mirror._collections (_user_id, collection, next_poll_at, next_full_at)
@@ -49,7 +49,7 @@ it('a row has its columns in their order, its item, and its changes with their f
   expect(row?.raw).toContain('"score": 1.00');
 });
 
-it('a row may have columns that are called as statements call their tables', async () => {
+it('a row may have columns named like the tables of statements', async () => {
   const account = await make();
   const letters = Array.from('abcdefghijklmnopqrstuvwxyz');
   await account.page('research_jobs', `[{"job_id":17,${letters.map((each) => `"${each}":"1"`).join()}}]`);
@@ -58,7 +58,7 @@ it('a row may have columns that are called as statements call their tables', asy
   expect(told(row)).toEqual(['mirrored']);
 });
 
-it('what the daemon has still to do about a row is told, and is no row by itself', async () => {
+it('the daemon’s plans for a row are shown, and make no row by themselves', async () => {
   const account = await make({ gracePeriodMs: 0 });
   const { userId } = account.fence;
   await account.observe('lists', '[{"list_id":1,"name":"a"}]');
@@ -74,7 +74,7 @@ it('what the daemon has still to do about a row is told, and is no row by itself
   expect(await read(account, 'lists', '2')).toBeUndefined();
 });
 
-it('a row that is removed is shown as it was, as far as its history is kept', async () => {
+it('a removed row is shown as it was, if its history is kept', async () => {
   const account = await make({ deletes: 'hard', gracePeriodMs: 0 });
   await account.observe('watchlist', '[{"id":"w","n":1}]');
   await account.observe('watchlist', '[{"id":"w","n":2}]');
@@ -95,7 +95,7 @@ it('a row that is only named is absent', async () => {
   expect(await read(account, 'research_jobs', '5')).toMatchObject(absent);
 });
 
-it('all of it is bounded: the newest entries, the beginning of long values', async () => {
+it('the answer is bounded: the newest entries, the beginning of long values', async () => {
   const account = await make();
   const text = 'é'.repeat(30_000);
   const page = (n: number) => account.page('watchlist', `[{"id":"w","n":${n},"text":"${text}"}]`);
@@ -116,7 +116,7 @@ it('all of it is bounded: the newest entries, the beginning of long values', asy
   expect(row?.raw?.length).toBeLessThan(20_100);
 });
 
-it('who looks something up keeps a connection for three seconds a statement, and changes nothing', async () => {
+it('a lookup takes three seconds a statement at most, and changes nothing', async () => {
   const { database } = await make();
   const settings = await lookupSnapshot(database.db, async (trx) => {
     const { rows } = await trx.sql`

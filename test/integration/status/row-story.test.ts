@@ -90,7 +90,7 @@ describe('mirror.row_story', () => {
     expect(line).toEqual({ after: '1.0' });
   });
 
-  it('begins before the row is mirrored, and has no line where nothing names it', async () => {
+  it('begins before the row is mirrored, and is empty if nothing names it', async () => {
     const { userId } = account.fence;
     await account.query(`
       insert into mirror.submissions (_user_id, submission_id, operation, payload, target_id, state, created_at, done_at)
@@ -115,12 +115,12 @@ describe('mirror.row_story', () => {
     expect(await story(account, 'lists', '1')).toEqual(['mirrored', 'deleted deletion 1', 'undeleted']);
   });
 
-  it('has an end where MIRROR_DELETES=hard removed the row, as far as its history is kept', async () => {
+  it('has an end if MIRROR_DELETES=hard removed the row and history is kept', async () => {
     for (const history of [true, false]) {
       const account = await make({ deletes: 'hard', gracePeriodMs: 0, history });
       await account.observe('watchlist', '[{"id":"w","n":1}]');
       await account.observe('watchlist', '[{"id":"w","n":2}]');
-      // Without history nobody knows which field changed, nor anything of a removed row.
+      // Without history, changed fields and removed rows are unknown.
       const came = ['mirrored', history ? 'changed n: 1 → 2' : 'changed'];
       expect(await story(account, 'watchlist', 'w')).toEqual(came);
       await deleteAllBut(account, 'watchlist', '[]', { accept: true });
@@ -147,13 +147,13 @@ describe('mirror.row_story', () => {
     expect(await story(await make(), collection, key)).toEqual([]);
   });
 
-  it('gives so many superseded versions as are asked for, the newest, and when the row came', async () => {
+  it('gives the requested number of superseded versions, the newest, and the row’s begin', async () => {
     for (let n = 1; n <= 5; n += 1) await account.page('watchlist', `[{"id":"w","n":${n}}]`);
     const changes = ['changed n: 2 → 3', 'changed n: 3 → 4', 'changed n: 4 → 5'];
     expect(await story(account, 'watchlist', 'w', 2)).toEqual(['mirrored', ...changes]);
   });
 
-  it('is for a row that has a version in quarantine, whatever names it there', async () => {
+  it('has a row’s version in quarantine, whatever names it there', async () => {
     const { userId } = account.fence;
     for (const [collection, id, parent] of [
       ['account', `"user_id":${userId}`, ''],
@@ -191,14 +191,14 @@ describe('mirror.row_story', () => {
     });
   });
 
-  it('passes over moments that no calendar has', async () => {
+  it('skips moments that no calendar has', async () => {
     for (const [n, at] of ['2020-13-45T00:00:00Z', 'Tomorrow+00', '2020-01-01', 'x'].entries()) {
       await account.page('research_jobs', `[{"job_id":${n},"created_at":"${at}"}]`);
       expect(await story(account, 'research_jobs', String(n))).toEqual(['mirrored']);
     }
   });
 
-  it('is for readers, and shows them nothing that they may not read', async () => {
+  it('shows readers nothing that they may not read', async () => {
     const { userId } = account.fence;
     await account.page('research_jobs', '[{"job_id":1,"n":1}]');
     await account.page('research_jobs', '[{"job_id":1,"n":2}]');

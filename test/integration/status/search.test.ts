@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { MOST_FOUND, readRow, searchMirror } from '../../../src/status/lookup-store.ts';
-import { type Found, keyParts } from '../../../src/status/lookup.ts';
+import { type Hit, keyParts } from '../../../src/status/lookup.ts';
 import type { MirroredAccount } from '../../support/mirror/mirrored-account.ts';
 import { testAccounts } from '../../support/mirror/test-accounts.ts';
 
@@ -8,13 +8,13 @@ const make = testAccounts();
 
 const search = ({ database }: MirroredAccount, query: string) => searchMirror(database.db, query);
 
-/** What is found of the account, each in a line. */
+/** The account's results, one per line. */
 async function found(account: MirroredAccount, query: string): Promise<string[]> {
   const { found } = await search(account, query);
   return found.filter(({ userId }) => userId === account.fence.userId).map(inWords);
 }
 
-function inWords({ by, row, state }: Found): string {
+function inWords({ by, row, state }: Hit): string {
   const path = row === undefined ? 'nothing' : [row.collection, ...keyParts(row)].join('/');
   if (by !== null) return `${by.split(' ')[0]} → ${path}`;
   return `${path}${state === 'deleted' ? ', deleted' : ''}`;
@@ -39,7 +39,7 @@ describe('a search', () => {
     expect((await search(first, '701')).found).toEqual([]);
   });
 
-  it('finds companies by their domain, however it is typed, and each row of them', async () => {
+  it('finds companies by their domain, in any spelling, and each of their rows', async () => {
     const account = await make();
     const jobs = '[{"job_id":1,"url":"https://www.search.example/"},{"job_id":2,"url":"other.example"}]';
     await account.page('research_jobs', jobs);
@@ -53,7 +53,7 @@ describe('a search', () => {
     expect(await found(account, 'earch.example')).toEqual([]);
   });
 
-  it('finds rows that are deleted, and shows them as such', async () => {
+  it('finds deleted rows, and marks them', async () => {
     const account = await make();
     const { userId } = account.fence;
     const job = `9${userId}`;
@@ -117,7 +117,7 @@ describe('a search', () => {
     }
   });
 
-  it('finds nothing by what no ID can be, and says when there is more', async () => {
+  it('finds nothing by a text that no ID can be, and says if there are more', async () => {
     const account = await make();
     const impossible = ['a\0b', 'a\0@b.example', '\ud800', '%', '', ' ', '9'.repeat(400), 'x'.repeat(1024)];
     for (const query of impossible) {

@@ -11,7 +11,7 @@ const database = testDatabase();
 
 const upTo = (last: number): number[] => Array.from({ length: last }, (_, index) => index + 1);
 const GRACE_MS = 60_000;
-/** Collection, cause, how many rows, examples. @param laterMs when it is looked, from now */
+/** Collection, cause, number of rows, examples. @param laterMs time of the look, ms from now */
 const groups = async (userId: string, laterMs = 0): Promise<string[]> =>
   (await readSuspects(database.db, new Date(Date.now() + laterMs), GRACE_MS))
     .filter((each) => each.userId === userId)
@@ -21,7 +21,7 @@ const groups = async (userId: string, laterMs = 0): Promise<string[]> =>
     );
 const some = (what: string): string => expect.stringContaining(` ${what} `) as string;
 
-it('tells rows that one answer missed from those that are proven gone, and held, on their way, or refused', async () => {
+it('suspected deletions are told apart: missed once, held, on their way, refused', async () => {
   const account = await MirroredAccount.make(database, '1');
   await account.observe('research_jobs', jobs(...upTo(60)));
   expect(await deleteAllBut(account, 'research_jobs', jobs(...upTo(40)))).toMatchObject({ blocked: 20 });
@@ -38,7 +38,7 @@ it('tells rows that one answer missed from those that are proven gone, and held,
   expect(await groups('1')).toEqual(['research_jobs refused 2 41,42', some('second_proof 20')]);
 });
 
-it('tells what waits for a second reading from what only a full walk decides', async () => {
+it('deletions that wait for a second reading differ from those that need a full walk', async () => {
   const account = await MirroredAccount.make(database, '3');
   await account.observe('watchlist', itemsWith('id', ['a']));
   await account.query(`
@@ -49,7 +49,7 @@ it('tells what waits for a second reading from what only a full walk decides', a
     'watchlist full_walk 1 pair',
     'watchlist second_proof 3 interval,returned,snapshot',
   ]);
-  // The second reading was due a minute ago, and a minute is what it may take.
+  // The second reading was due a minute ago, which is the time it may take.
   expect(await groups('3', GRACE_MS + 61_000)).toEqual([
     'watchlist full_walk 3 interval,pair,snapshot',
     'watchlist second_proof 1 returned',
@@ -57,7 +57,7 @@ it('tells what waits for a second reading from what only a full walk decides', a
   await account.query(`
     insert into mirror.quarantine (_user_id, collection, parent, item_hash, item, reason, first_seen_at, last_seen_at)
     values (3, 'watchlist', '', '', '{}', 'has no cursor ID', now(), now())`);
-  // Only the page on which that item stands proves nothing: the others may.
+  // Only the page with that item proves nothing.
   expect(await groups('3')).toEqual([
     'watchlist item_without_id 2 pair,snapshot',
     'watchlist second_proof 2 interval,returned',
@@ -66,7 +66,7 @@ it('tells what waits for a second reading from what only a full walk decides', a
   expect(await groups('3', GRACE_MS + 61_000)).toEqual(later);
 });
 
-it('names items with their list, and tells in which list an item without an ID stands in the way', async () => {
+it('items are named with their list, and a list with an item without an ID is named', async () => {
   const account = await MirroredAccount.make(database, '2');
   await account.observe('lists', itemsWith('list_id', [7, 8]));
   for (const parent of ['7', '8']) {
@@ -87,7 +87,7 @@ it('names items with their list, and tells in which list an item without an ID s
 
 const hashOf = (key: string): string => hashOfKey(new Secret(key));
 
-it('counts each configured key in one state, and names those that are of no use', async () => {
+it('each configured key counts in one state, and useless keys are named', async () => {
   for (const key of ['good', 'withdrawn', 'moved', 'not configured']) {
     await rememberKey(database.db, hashOf(key), { userId: '1' });
   }
@@ -102,11 +102,11 @@ it('counts each configured key in one state, and names those that are of no use'
     { cause: 'key_refused', what: expect.stringMatching(/^the 4th of MIRROR_API_KEY .*: 401$/) as string },
     { cause: 'account_moved' },
   ]);
-  // An account that stopped for it says so itself.
+  // A stopped account reports these itself.
   const stopped = { state: 'stopped', error: command.findings[1]?.what ?? '' } as const;
   expect((await lookAtKeys(all, database.db, undefined, [stopped])).findings).toHaveLength(1);
 
-  // A daemon knows more: a key that has an owner was refused, and why the owner of another is not known.
+  // A daemon also knows refused keys of accounts, and why another key's account is unknown.
   const runner = {
     current: () => ({ source: { refusedKeys: () => [hashOf('withdrawn')] } }),
   };

@@ -19,12 +19,12 @@ async function account(userId: string) {
 }
 
 describe('the stored status', () => {
-  it('of an account without webhook and submissions says so', async () => {
+  it('says that an account has no webhook and no submissions', async () => {
     expect(await account('3')).toMatchObject({ webhook: NO_WEBHOOK, submissions: NO_SUBMISSIONS });
     expect((await readStoredStatus(database.db)).held).toBeNull();
   });
 
-  it('has of each key what is stored of its budget: blocks, and what was learnt', async () => {
+  it('has each key’s stored budget: blocks, and what was learnt', async () => {
     await run(`
       insert into mirror_sync.slot_block (_user_id, key_hash, rate_group, block_id, size, valid_until, freed)
       values (2, 'k', 'other', 1, 5, now(), array[now() + interval '1 minute']),
@@ -39,7 +39,7 @@ describe('the stored status', () => {
     ]);
   });
 
-  it('tells of a webhook its host and nothing else of the URL, the last event, and what waits', async () => {
+  it('has a webhook’s host without the rest of the URL, the last event, and waiting hints', async () => {
     await run(`
       insert into mirror_sync.registration (_user_id, state, url, secret)
       values (1, 'registered', 'https://mirror.example.com:8443/hidden/webhooks/1?token=hidden', 'hidden')`);
@@ -69,7 +69,7 @@ describe('the stored status', () => {
     expect(JSON.stringify(await readStoredStatus(database.db))).not.toContain('hidden');
   });
 
-  it('names the host of somebody else’s webhook', async () => {
+  it('names the host of another program’s webhook', async () => {
     await run(`
       insert into mirror_sync.registration (_user_id, state, url, error)
       values (2, 'foreign', 'https://ours.example/webhooks/2', null)`);
@@ -99,7 +99,7 @@ describe('the stored status', () => {
     expect(held).toEqual({ since: '2026-01-01T00:00:00.000Z', why: 'a copy' });
   });
 
-  it('says of a copy that all is due, and names no webhook of the original’s, until a daemon has looked', async () => {
+  it('has everything due and no webhook in a copy, until a daemon has looked', async () => {
     await run(`
       insert into mirror_sync.account (_user_id, created_at, recheck) values (4, now(), true);
       insert into mirror._collections (_user_id, collection, next_full_at, paused_at)
@@ -110,7 +110,7 @@ describe('the stored status', () => {
     expect(webhook).toEqual(NO_WEBHOOK);
     const { now } = await readStoredStatus(database.db);
     expect(Date.parse(collections[0]?.nextFullAt ?? '')).toBeLessThanOrEqual(now.getTime());
-    // Nobody reads what is paused.
+    // Paused collections are not read.
     expect(collections[1]).toMatchObject({ state: 'paused', nextFullAt: null });
     await run('update mirror_sync.account set recheck = false where _user_id = 4');
     const looked = await account('4');
@@ -118,7 +118,7 @@ describe('the stored status', () => {
     expect(Date.parse(looked.collections[0]?.nextFullAt ?? '')).toBeGreaterThan(now.getTime());
   });
 
-  it('has moments in UTC, counts as numbers, and the walks that are under way', async () => {
+  it('has times in UTC, counts as numbers, and the running walks', async () => {
     await run(`
       insert into mirror_sync.scope (_user_id, collection, parent, full_walk)
       values (3, 'list_items', '7', '{"began": 1772366400123, "pages": 3, "items": 12}'), (3, 'lists', '', '{}')`);

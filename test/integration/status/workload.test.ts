@@ -13,12 +13,12 @@ beforeAll(async () => {
   );
 });
 
-/** As the status asks. */
+/** Settings that keep history. */
 const KEPT = { history: { kept: true } } as unknown as Pick<Config, 'history'>;
 
 const run = (text: string): Promise<unknown> => sql.raw(text).execute(database.kysely);
 
-/** Credits of account 1 as they were `hoursAgo`, from the oldest; the last ones are those of now. */
+/** Sets credits of account 1 as of `hoursAgo`, the oldest first; the last ones are current. */
 async function credits(...values: readonly (readonly [hoursAgo: number, credits: string | null])[]) {
   for (const [index, [hoursAgo, value]] of values.entries()) {
     const next = values[index + 1]?.[0];
@@ -33,12 +33,12 @@ async function credits(...values: readonly (readonly [hoursAgo: number, credits:
   }
 }
 
-it('knows how large the database is', async () => {
+it('the workload has the size of the database', async () => {
   const { databaseBytes } = await readWorkload(database.db, KEPT);
   expect(databaseBytes).toBeGreaterThan(1_000_000);
 });
 
-it('says what of each collection is still to be done', async () => {
+it('the workload has each collection’s backlog', async () => {
   await run(`
     insert into mirror_sync.scope (_user_id, collection, parent, due_at, gone_at)
     values (1, 'lists', '', now(), null), (1, 'list_items', '1', now(), null), (1, 'list_items', '2', now(), null),
@@ -59,8 +59,8 @@ it('says what of each collection is still to be done', async () => {
   });
 });
 
-it('knows the credits, and by how much they fell in the last day, top-ups aside', async () => {
-  // 400 before the day, 10 and 30.5 within it; 1,000 were bought, and once they were not told.
+it('the workload has the credits, and by how much they fell in a day, top-ups aside', async () => {
+  // Burnt: 400 before the day, 10 and 30.5 within it. 1,000 were bought, and one version has none.
   await credits([80, '900'], [30, '500'], [20, '490'], [10, null], [9, '1490'], [1, '1459.5']);
   await run(`
     insert into mirror.account (_user_id, credits, _first_seen_at, _changed_at, _change_id, _hash, _raw)
@@ -74,7 +74,7 @@ it('knows the credits, and by how much they fell in the last day, top-ups aside'
   expect(without.credits.get('1')).toEqual({ left: '1459.5', burntLastDay: null });
 });
 
-it('finds a transaction that is open for long, and the statement that ends it', async () => {
+it('the workload names an old transaction, and the statement that ends it', async () => {
   const reader = await createLoginRole(database, ['mirror_reader']);
   expect(await oldTransactions(database.db, 0)).toEqual([]);
   const open = Promise.withResolvers<void>();
@@ -97,7 +97,7 @@ it('finds a transaction that is open for long, and the statement that ends it', 
   await database.db.raw(end);
   open.resolve();
   await expect(reading).rejects.toThrow(/the database/);
-  // The server ends a session a moment after its client has heard of it.
+  // The server ends a session shortly after its client knows.
   await eventually('none to be found', async () => (await oldTransactions(database.db, 0)).length === 0);
   await reader.drop();
 });

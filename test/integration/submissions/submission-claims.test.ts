@@ -71,14 +71,14 @@ describe('a claim', () => {
     },
   );
 
-  it('is not had by an owner whose lease is lost', async () => {
+  it('is refused to an owner whose lease is lost', async () => {
     const id = await queue();
     await takeover();
     await expect(scene.store.claim(id)).rejects.toThrow(LeaseLost);
     expect(await state(id)).toBe('queued');
   });
 
-  it('is not had before the last attempt is finished, whoever has put it back', async () => {
+  it('is refused before the last attempt is finished', async () => {
     const id = await queue();
     await scene.store.claim(id);
     await run(`update mirror.submissions set state = 'queued' where submission_id = ${id}`);
@@ -87,7 +87,7 @@ describe('a claim', () => {
     expect(await scene.store.claim(id)).toBeDefined();
   });
 
-  it('whose commit was answered by silence is taken back, since nothing was sent', async () => {
+  it('whose commit is unknown is taken back, since nothing was sent', async () => {
     const lost = await queue();
     const never = await queue();
     const again = await queue();
@@ -137,7 +137,7 @@ describe('what is queued', () => {
     await run(`update mirror.submissions set state = 'cancelled' where submission_id = ${id}`);
   });
 
-  it('comes oldest first, so many of each operation, and of this account alone', async () => {
+  it('comes oldest first, up to the limit of each operation, and of this account alone', async () => {
     const research = [await queue(), await queue(), await queue()];
     const enrich = await queue(`'enrich', '{}'`);
     await scene.nextAccount();

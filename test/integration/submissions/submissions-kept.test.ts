@@ -90,7 +90,7 @@ describe('credits', () => {
     expect(await why('9007199254740993.11')).toMatch(/fewer credits than MIRROR_CREDITS_FLOOR/);
   });
 
-  it('that nobody knows do not suffice: nothing is spent unseen', async () => {
+  it('that are unknown do not suffice', async () => {
     expect(await why('1')).toMatch(/not known how many credits/);
     await credits('null');
     expect(await why('1')).toMatch(/not known how many credits/);

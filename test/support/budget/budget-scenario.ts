@@ -12,7 +12,7 @@ import { VirtualClock } from '@research-mirror/runtime/testing/virtual-clock';
 interface Network {
   /** Time of one direction, ms. */
   readonly latency: (random: Random) => number;
-  /** Part of the requests that get no answer; they reach the service at any time up to `lateMs`. */
+  /** Share of the requests that get no answer; they reach the service at any time up to `lateMs`. */
   readonly lost: number;
   readonly lateMs: number;
   /** When the client gives a request up. */
@@ -38,7 +38,7 @@ class EmulatedService {
   /** When requests were sent, and when some of them arrived to be refused. */
   readonly sentAt: number[] = [];
   readonly refusedAt: number[] = [];
-  /** Somebody else's, with the same key. */
+  /** Requests of another user of the key. */
   readonly foreignAt: number[] = [];
   readonly foreignRefusedAt: number[] = [];
 
@@ -72,7 +72,7 @@ class EmulatedService {
     };
   }
 
-  /** A request of somebody else with the same key. */
+  /** A request of another user of the key. */
   foreign(group: RateGroup): void {
     const now = this.#clock.monotonic();
     this.foreignAt.push(now);
@@ -111,23 +111,23 @@ export interface Scenario {
   /** The groups of the requests, one worker after the other; left out: `other`. */
   readonly groups?: readonly RateGroup[];
   /**
-   * In place of the kill another process takes the account over, and the first one, which does not know it, goes on
-   * for so long.
+   * In place of the kill another process takes the account over, and the first one, which does not know it, goes on for
+   * this long.
    */
   readonly goesOnMs?: number;
-  /** SIGKILL this often; the next process starts half a second later with what the store holds. */
+  /** Time between SIGKILLs; the next process starts half a second later with what the store holds. */
   readonly killEveryMs?: number;
-  /** Part of the attempts that write nothing: a refused connection, a claim that says no. */
+  /** Share of the attempts that write nothing: a refused connection, a claim that says no. */
   readonly unsent?: number;
-  /** Part of the pages whose transaction carries freed slots, and part of those that fail. */
+  /** Share of the pages whose transaction carries freed slots, and share of those that fail. */
   readonly pages?: number;
   readonly failingPages?: number;
-  /** Part of the stops that are graceful: what is under way is waited for, unused slots are given back. */
+  /** Share of the stops that are graceful: what is under way is waited for, unused slots are given back. */
   readonly graceful?: number;
-  /** Somebody else's requests with the same key, per minute, and how they come: at random where nothing is said. */
+  /** Requests a minute of another user of the key, and how they are spread; default: at random. */
   readonly foreignPerMinute?: number;
   readonly foreignComes?: 'at random' | 'evenly' | 'in bursts';
-  /** How long they have been at it when the first process starts. */
+  /** How long the other user has sent when the first process starts. */
   readonly foreignForMs?: number;
   readonly onStart?: (clock: VirtualClock, store: MemoryBudgetStore) => void;
 }
@@ -232,7 +232,7 @@ async function work(
       });
       if (random() < (scenario.pages ?? 1)) await page(scenario, budget, store, random, signal);
     } catch {
-      // No answer, or killed: the next request, if any, tells. Who was taken over asks again and again.
+      // No answer, or killed: the next request, if any, tells. A process that was taken over asks again and again.
       if (scenario.goesOnMs !== undefined) await clock.sleep(250);
     }
   }

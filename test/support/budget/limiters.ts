@@ -121,7 +121,7 @@ export function perGroup(limiterOf: (group: RateGroup) => Limiter): Limiter {
   };
 }
 
-/** After a refusal everything is refused for so long. */
+/** After a refusal everything is refused for `blockMs`. */
 export function blocking(limiter: Limiter, blockMs: number): Limiter {
   let blocked: { readonly until: number; readonly verdict: Verdict } | undefined;
   return {

@@ -1,4 +1,4 @@
-import { chmod, chown, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { chown, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type pg from 'pg';
 import { findBinaries, run } from '@research-mirror/embedded-postgres/binaries';
@@ -11,12 +11,12 @@ import { messageOf } from '@research-mirror/runtime/message';
 import { systemClock } from '@research-mirror/runtime/clock';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
 import { nonEphemeralPort } from '@research-mirror/embedded-postgres/ports';
-import { quickFolder } from '../postgres/quick-folder.ts';
+import { openFolder, quickFolder } from '../postgres/quick-folder.ts';
 import { onConnection } from '../postgres/on-connection.ts';
 
 const PASSWORD = 'test';
 
-/** Of every server: it can be a primary, a standby and a backup's source, and nobody would miss its disk. */
+/** Of every server: it can be a primary, a standby and a backup's source, and need not survive a loss of power. */
 const SETTINGS: Settings = {
   wal_level: 'replica',
   max_wal_senders: '4',
@@ -60,9 +60,7 @@ export async function createSite(
   programsOf?: (location: Location, home: string) => Promise<string>,
   pgBin?: string,
 ): Promise<Site> {
-  const folder = await mkdtemp(join(await quickFolder(), 'research-mirror-clusters-'));
-  // PostgreSQL's own user must be able to pass where tests run as root.
-  await chmod(folder, 0o755);
+  const folder = await openFolder('research-mirror-clusters', await quickFolder());
   const binaries = await findBinaries(pgBin);
   const location = await findLocation(folder, process.getuid?.() === 0, SYSTEM_FOLDER, binaries);
   const home = join(dirname(location.pgData), 'clusters');

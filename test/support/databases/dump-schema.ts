@@ -1,5 +1,4 @@
-import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { programVersion } from '../../../src/config/program.ts';
 import { openDatabase } from '../../../src/postgres/database.ts';
@@ -10,13 +9,13 @@ import { systemClock } from '@research-mirror/runtime/clock';
 import { dumpSchema } from './schema-dump.ts';
 import { tableTypes, TYPE_FILE } from './table-types.ts';
 import { ROOT, sourceFiles } from '../rules/source-files.ts';
+import { openFolder } from '../postgres/quick-folder.ts';
 
 /**
  * `node test/support/databases/dump-schema.ts`: writes migrations/schema.sql and migrations/objects.txt, from an
  * embedded server of its own, and the types of the tables.
  */
-const folder = await mkdtemp(join(tmpdir(), 'research-mirror-schema-'));
-await chmod(folder, 0o755);
+const folder = await openFolder('research-mirror-schema');
 const log = { info: () => {}, warn: (line: string) => process.stderr.write(`${line}\n`) };
 const program = 'research-mirror schema dump';
 const server = await startEmbedded({

@@ -49,7 +49,7 @@ export function installed() {
         fence: { userId: String(user), owner: 'owner', token: '1' },
         collections: new Set(),
       }),
-    /** As if the last beat had been so many seconds ago. */
+    /** Moves the last heartbeat `seconds` back. */
     silence: (seconds: number) =>
       run(`update mirror_sync.installation set alive_at = clock_timestamp() - interval '${seconds} s'`),
     opened: async (url: string): Promise<Database> => {

@@ -1,19 +1,23 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import pg from 'pg';
-import { createTestDatabase, type TestDatabase } from '../postgres/postgres.ts';
+import { readMigrations } from '../../../src/postgres/run-migrations.ts';
+import { onConnection } from '../postgres/on-connection.ts';
+import { copyTestDatabase, type TestDatabase } from '../postgres/postgres.ts';
+import { MIGRATIONS } from './migrated-database.ts';
 
 /**
- * A database of its own with a mirror as version 0.2.0 left it (make-mirror-of-0.2.0.ts): accounts 1001 and 1002 of the
- * emulated service, with history, deleted rows, events, submissions of each state, and an item in quarantine each.
+ * A database of its own with a mirror as version 0.2.0 left it: accounts 1001 and 1002 of the emulated service, with
+ * history, deleted rows, events, submissions of each state, and an item in quarantine each.
  */
-export async function createMirrorOf020(): Promise<TestDatabase> {
-  const database = await createTestDatabase();
-  const client = new pg.Client({ connectionString: database.url });
-  await client.connect();
-  await client.query(await readFile(join(import.meta.dirname, 'mirror-of-0.2.0.sql'), 'utf8'));
-  await client.end();
-  return database;
+export function createMirrorOf020(): Promise<TestDatabase> {
+  return copyTestDatabase('mirror_of_0_2_0', (url) =>
+    onConnection(url, async (client) => {
+      for (const { name, text } of await readMigrations(MIGRATIONS)) {
+        if (name < '0028') await client.query(text.replaceAll('{schema}', 'mirror'));
+      }
+      await client.query(await readFile(join(import.meta.dirname, 'mirror-of-0.2.0.sql'), 'utf8'));
+    }),
+  );
 }
 
 /** A process of that version, as its heartbeat stores it, valid for so many seconds from now. */

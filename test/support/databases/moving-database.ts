@@ -9,7 +9,7 @@ export interface MovingOptions {
   readonly whileAway?: WhileAway;
 }
 
-/** The clients' database, and another one, to which nobody else connects. */
+/** The clients' database, and another one for statements while they are away. */
 const NAME = 'postgres';
 const MAINTENANCE = 'template1';
 

@@ -1,13 +1,13 @@
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { rm, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { unprivilegedUser } from '@research-mirror/embedded-postgres/system-user';
 import { systemClock } from '@research-mirror/runtime/clock';
 import { nonEphemeralPort } from '@research-mirror/embedded-postgres/ports';
 import { isTested } from '../optional.ts';
+import { openFolder } from '../postgres/quick-folder.ts';
 
 /** Where Debian and Homebrew put it. */
 const PLACES = [
@@ -37,8 +37,7 @@ export async function startPgbouncer(
   if (binary === undefined) throw new Error(MISSING);
   const target = new URL(databaseUrl);
   const port = await nonEphemeralPort();
-  const folder = await mkdtemp(join(tmpdir(), 'pgbouncer-'));
-  await chmod(folder, 0o755);
+  const folder = await openFolder('pgbouncer');
   const [user, password] = [decodeURIComponent(target.username), decodeURIComponent(target.password)];
   const database = target.pathname.slice(1);
   await writeFile(join(folder, 'users.txt'), `"${user}" "${password}"\n`);

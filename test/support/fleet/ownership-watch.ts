@@ -1,24 +1,17 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type pg from 'pg';
 
-/** A time in which no living daemon owned an account. */
-export interface Gap {
-  /** Milliseconds. */
-  readonly ms: number;
-  /** Its owner was killed; else it was given up. */
-  readonly afterKill: boolean;
-}
-
 /**
- * Looks all the time which living daemon owns which account. Who lives is what the caller knows, not what heartbeats
- * say: an account is without an owner from the moment of a SIGKILL on.
+ * Watches which living daemon owns which account. The caller says which ones live, not their heartbeats: an account has
+ * no owner from the moment of a SIGKILL on.
  */
 export class OwnershipWatch {
   readonly #ask: () => Promise<pg.QueryResult<{ userId: string; owner: string | null; pid: number | null }>>;
   readonly #lives: (pid: number) => boolean;
   readonly #since = new Map<string, { readonly at: number; readonly afterKill: boolean }>();
   #owned: ReadonlyMap<string, number> = new Map();
-  readonly gaps: Gap[] = [];
+  /** Times in which no living daemon owned an account: its owner was killed, or had given it up. */
+  readonly gaps: { readonly ms: number; readonly afterKill: boolean }[] = [];
   /** Times at which an account went from one living daemon to another. */
   moves = 0;
 
@@ -57,7 +50,7 @@ export class OwnershipWatch {
       const isOwned = owner !== null && pid !== null && this.#lives(pid);
       const since = this.#since.get(userId);
       if (!isOwned) {
-        // Also where who has just taken it was killed before this watch saw it.
+        // Also where the new owner was killed before this watch saw it.
         const afterKill = since?.afterKill === true || owner !== null;
         this.#since.set(userId, { at: since?.at ?? at, afterKill });
         continue;

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { copiedName, copyMirror, type CopyReport } from '../../../src/operate/copy.ts';
+import { copiedName, copyMirror } from '../../../src/operate/copy.ts';
 import type { Db } from '../../../src/postgres/db.ts';
 import { COPIED_TABLES, type CopiedTable } from '../../../src/postgres/citus.ts';
 
@@ -17,7 +17,7 @@ export function copyTo(
   source: { readonly url: string },
   target: { readonly url: string },
   { schema = 'mirror', signal, onBytes = () => {} }: How = {},
-): Promise<CopyReport> {
+): ReturnType<typeof copyMirror> {
   return copyMirror({
     source: { url: source.url, program: PROGRAM },
     target: { url: target.url, program: PROGRAM },

@@ -13,7 +13,7 @@ interface Between {
   };
 }
 
-/** A database where something else happens between two steps of what is tested. */
+/** A database where something else happens between two steps of the code under test. */
 export class DbWhere extends Db {
   readonly #between: Between;
 

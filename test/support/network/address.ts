@@ -1,7 +1,7 @@
 import { connect, createServer, type Socket } from 'node:net';
 import { nonEphemeralPort } from '@research-mirror/embedded-postgres/ports';
 
-/** While the address leads nowhere nobody listens there (`refuse`), or connections wait as for a machine that is not there. */
+/** While the address leads nowhere: connections are refused, or wait as for a machine that does not answer. */
 export type WhileAway = 'refuse' | 'wait';
 
 export type Address = Awaited<ReturnType<typeof createAddress>>;
@@ -34,7 +34,7 @@ export async function createAddress(target: number, whileAway: WhileAway = 'refu
       client.on('close', () => waiting.delete(client));
     }
   });
-  // Nobody else is given it while nobody listens.
+  // A port that the system gives to no other program while nothing listens on it.
   const port = await nonEphemeralPort();
   const listen = (): Promise<void> => new Promise((resolve) => server.listen(port, '127.0.0.1', resolve));
   await listen();

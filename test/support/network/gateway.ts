@@ -47,7 +47,7 @@ export async function createGateway(target: string) {
     },
     /** Listens again, on the same port. */
     open: () => open(port),
-    /** Nobody listens any more; what is under way is cut. */
+    /** Stops listening, and cuts what is under way. */
     close: () =>
       new Promise<void>((resolve) => {
         server.close(() => resolve());

@@ -2,21 +2,21 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
 
 /** What a proxy does to the bytes of a connection. */
 export interface Weather {
-  /** Cuts the connection after so many bytes towards the client; undefined: never. */
+  /** Bytes towards the client after which the connection is cut; undefined: never. */
   readonly cutAfter?: number | undefined;
-  /** How it is cut: a clean end, or a reset. */
+  /** How it is cut: cleanly, or by a reset. */
   readonly cut?: 'end' | 'reset' | undefined;
-  /** Holds every chunk back so long, ms. */
+  /** Delay of every chunk, ms. */
   readonly delayMs?: number | undefined;
-  /** Lets no more through than this, in each direction. */
+  /** Throughput of each direction. */
   readonly bytesPerSecond?: number | undefined;
-  /** Passes nothing on any more after so many bytes, and keeps the connection open. */
+  /** Bytes towards the client after which nothing is passed on, while the connection stays open. */
   readonly stallAfter?: number | undefined;
 }
 
 export interface Proxy {
   readonly port: number;
-  /** Drawn anew for each connection; given the number of connections before. */
+  /** Called for each connection with the number of connections before it. */
   weather: (connection: number) => Weather;
   /** Connections so far. */
   connections: number;

@@ -1,4 +1,4 @@
-/** A certificate for localhost that nobody trusts, with its key: for TLS servers of tests, and worth nothing else. */
+/** A self-signed certificate for localhost with its key, for TLS servers of tests. */
 export const SELF_SIGNED = {
   key: `-----BEGIN PRIVATE KEY-----
 MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgRhxpJjz4Pdzpf/KD

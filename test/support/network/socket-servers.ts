@@ -7,14 +7,15 @@ import {
   type HttpAnswer,
   type HttpRequest,
   type Transport,
-  type TransportOptions,
 } from '../../../src/service/transport.ts';
 import { systemClock } from '@research-mirror/runtime/clock';
+
+type Options = Parameters<typeof createTransport>[0];
 
 /** Servers that tests play below HTTP, and requests to them. To be called once in a test file: all are closed after each test. */
 export function socketServers() {
   const closing: (() => void)[] = [];
-  /** Closes all that was opened so far: nobody listens there any more. */
+  /** Closes all that was opened so far. */
   const closeAll = (): void => {
     for (const close of closing.splice(0).toReversed()) close();
   };
@@ -55,7 +56,7 @@ export function socketServers() {
         onward.pipe(socket).pipe(onward);
       });
     });
-  const transport = (options: Pick<TransportOptions, 'baseUrl'> & Partial<TransportOptions>): Transport => {
+  const transport = (options: Pick<Options, 'baseUrl'> & Partial<Options>): Transport => {
     const made = createTransport({ clock: systemClock, userAgent: 'test', ...options });
     closing.push(() => void made.close());
     return made;
@@ -64,7 +65,7 @@ export function socketServers() {
   const post = (
     baseUrl: string,
     asked: Partial<HttpRequest> = {},
-    options: Partial<TransportOptions> = {},
+    options: Partial<Options> = {},
   ): Promise<HttpAnswer> =>
     transport({ baseUrl, ...options }).send({
       method: 'POST',
@@ -80,6 +81,6 @@ export function socketServers() {
 }
 
 /** TLS goes through the proxy on this port of loopback. */
-export function through(port: number): NonNullable<TransportOptions['proxy']> {
+export function through(port: number): NonNullable<Options['proxy']> {
   return { http: undefined, https: `http://127.0.0.1:${port}`, except: undefined };
 }

@@ -1,13 +1,10 @@
 import type { RequestListener } from 'node:http';
 import { afterEach } from 'vitest';
-import {
-  createTransport,
-  type HttpAnswer,
-  type Transport,
-  type TransportOptions,
-} from '../../../src/service/transport.ts';
+import { createTransport, type HttpAnswer, type Transport } from '../../../src/service/transport.ts';
 import { systemClock } from '@research-mirror/runtime/clock';
 import { listen, type LoopbackServer } from '@research-mirror/runtime/testing/loopback-server';
+
+type Options = Parameters<typeof createTransport>[0];
 
 /** The API key that `get` sends. */
 export const KEY = 'sk_test_0123456789';
@@ -24,7 +21,7 @@ export function transports() {
       open.push(server);
       return server;
     },
-    transport: (baseUrl: string, options: Partial<TransportOptions> = {}): Transport => {
+    transport: (baseUrl: string, options: Partial<Options> = {}): Transport => {
       const userAgent = 'research-mirror/test';
       const made = createTransport({ baseUrl, clock: systemClock, userAgent, ...options });
       open.push(made);

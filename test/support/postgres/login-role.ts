@@ -7,7 +7,7 @@ const SESSIONS = 20;
 
 export type LoginRole = Awaited<ReturnType<typeof createLoginRole>>;
 
-/** Somebody who logs in, with the rights of the groups and no other. */
+/** A login with the rights of the groups and no others. */
 export async function createLoginRole(database: MigratedDatabase, groups: readonly string[]) {
   const login = await createReaderLogin(database.url, groups);
   const opened = await openTestDatabase(login.url, { max: SESSIONS });

@@ -17,7 +17,7 @@ interface Places {
   readonly workers: readonly string[];
 }
 
-/** A server that somebody else started, by the URL of a user who may create databases. */
+/** A server that runs already, by the URL of a user who may create databases. */
 export type GivenServer = Places & { readonly kind: 'given'; readonly url: string };
 
 /** Where this run's test databases live (chosen in postgres-server.ts). */

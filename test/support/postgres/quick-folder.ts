@@ -1,5 +1,6 @@
-import { statfs } from 'node:fs/promises';
+import { chmod, mkdtemp, statfs } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 
 /** What the databases of a run, or the copies of a few dozen clusters, may take, bytes. */
 const ROOM = 4 * 1024 ** 3;
@@ -19,4 +20,11 @@ export async function quickFolder(): Promise<string> {
     () => 0,
   );
   return room > ROOM ? MEMORY : tmpdir();
+}
+
+/** A temporary folder that PostgreSQL's own user can enter, too, where tests run as root. */
+export async function openFolder(name: string, parent: string = tmpdir()): Promise<string> {
+  const folder = await mkdtemp(join(parent, `${name}-`));
+  await chmod(folder, 0o755);
+  return folder;
 }

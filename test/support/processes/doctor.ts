@@ -1,23 +1,25 @@
-import type { CheckState, NamedFinding } from '../../../src/operate/check.ts';
-import { present, type Environment } from './system.ts';
+import type { NamedFinding } from '../../../src/operate/check.ts';
+import { present, type Environment, type System } from './system.ts';
 import { runProgram, type Outcome } from './program.ts';
 import { ask } from '../postgres/on-connection.ts';
 
 const LACKING = 'lacks the security fixes of';
 
-/** What `doctor` said, and how to do what it said. */
-export interface Examination {
-  readonly code: number | null;
-  readonly checks: readonly NamedFinding[];
-  /** The only check of that name. @throws where there are none, or several */
-  the(check: string): NamedFinding;
-  /** Names of those in that state. */
-  in(state: CheckState): string[];
-}
+/** What `doctor` said. */
+export type Examination = ReturnType<typeof readExamination>;
 
-export interface DoctorSetting {
-  readonly cwd: string;
-  readonly env: Environment;
+/** Where `doctor` runs, and its environment. */
+export type DoctorSetting = ReturnType<typeof settingOf>;
+
+/** As the daemon of a system has it, but for `env`. */
+export function settingOf({ cwd, databaseUrl, sandbox }: System, env: Environment = {}) {
+  const own: Environment = {
+    DATABASE_URL: databaseUrl,
+    MIRROR_API_URL: sandbox.url,
+    MIRROR_API_KEY: sandbox.key,
+    MIRROR_HTTP_PORT: '0',
+  };
+  return { cwd, env: { ...own, ...env } };
 }
 
 export async function examine({ cwd, env }: DoctorSetting): Promise<Examination> {
@@ -25,7 +27,7 @@ export async function examine({ cwd, env }: DoctorSetting): Promise<Examination>
   return readExamination(outcome);
 }
 
-export function readExamination({ code, stdout, stderr }: Outcome): Examination {
+export function readExamination({ code, stdout, stderr }: Outcome) {
   if (!stdout.startsWith('{')) throw new Error(`doctor ended with ${code}: ${stdout}${stderr}`);
   const told = JSON.parse(stdout) as { checks: NamedFinding[] };
   // What tests run on falls behind with each release of Node and PostgreSQL: src/operate/releases.test.ts judges that.
@@ -35,12 +37,15 @@ export function readExamination({ code, stdout, stderr }: Outcome): Examination 
   return {
     code,
     checks,
-    the(name) {
+    /** The only check of that name. @throws where there are none, or several */
+    the(name: string): NamedFinding {
       const [check, another] = checks.filter((each) => each.check === name);
       if (check === undefined || another !== undefined) throw new Error(`${name}: ${stdout}`);
       return check;
     },
-    in: (state) => checks.filter((each) => each.state === state).map(({ check }) => check),
+    /** Names of the checks in that state. */
+    in: (state: NamedFinding['state']): string[] =>
+      checks.filter((each) => each.state === state).map(({ check }) => check),
   };
 }
 

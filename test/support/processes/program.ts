@@ -106,7 +106,7 @@ export function makeFolder(): { readonly path: string; remove(): void } {
   return { path, remove: () => rmSync(path, { recursive: true, force: true }) };
 }
 
-/** Whether it runs no more. */
+/** Whether it has ended. */
 export function hasEnded({ child }: Running): boolean {
   return child.exitCode !== null || child.signalCode !== null;
 }
@@ -136,7 +136,7 @@ export class Programs {
   }
 }
 
-/** What a program is told of one account, whose limits nobody shares. */
+/** Environment of a program that mirrors one account and is the only user of its key. */
 export function accountEnv(databaseUrl: string, service: { readonly url: string; readonly key: string }) {
   return {
     DATABASE_URL: databaseUrl,

@@ -10,8 +10,8 @@ import { makeFolder, type Outcome } from './program.ts';
 export type RecipeShell = Awaited<ReturnType<typeof openRecipeShell>>;
 
 /**
- * A shell for somebody who may read a mirror, in a folder of its own; `npx research-mirror` is the program as it is
- * built of these sources.
+ * A shell with a login that may read a mirror, in a folder of its own; `npx research-mirror` is the program built of
+ * these sources.
  * @param fill SQL of a superuser, in UTC @param programs folders of programs that recipes need
  */
 export async function openRecipeShell(fill: string, programs: readonly string[] = []) {

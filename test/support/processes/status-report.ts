@@ -1,14 +1,8 @@
 import { COLLECTION_COLUMNS, type CollectionFigures } from '../../../src/model/collection-columns.ts';
 import type { Problem } from '../../../src/status/problem.ts';
 import { COLLECTION_NAMES } from '../../../src/model/collections.ts';
-import type { Found } from '../../../src/status/lookup.ts';
-import type {
-  AccountStatus,
-  CollectionStatus,
-  StatusReport,
-  SubmissionCounts,
-  WebhookStatus,
-} from '../../../src/status/status-report.ts';
+import type { Hit } from '../../../src/status/lookup.ts';
+import type { AccountStatus, CollectionStatus, StatusReport } from '../../../src/status/status-report.ts';
 
 /** Moment at which sample reports are made. */
 export const AT = '2026-03-01T12:00:00.000Z';
@@ -116,14 +110,14 @@ export function sampleAccount(changes: Partial<AccountStatus> = {}): AccountStat
 }
 
 /** Two rows of an account that changed last. */
-export function sampleLatestRows(): readonly Found[] {
+export function sampleLatestRows(): readonly Hit[] {
   return [
-    sampleFound({ row: { userId: '42', collection: 'research_jobs', key: '48210' } }),
-    sampleFound({ row: { userId: '42', collection: 'research_jobs', key: '48211' }, at: before(95) }),
+    sampleHit({ row: { userId: '42', collection: 'research_jobs', key: '48210' } }),
+    sampleHit({ row: { userId: '42', collection: 'research_jobs', key: '48211' }, at: before(95) }),
   ];
 }
 
-export function sampleWebhook(changes: Partial<WebhookStatus> = {}): WebhookStatus {
+export function sampleWebhook(changes: Partial<AccountStatus['webhook']> = {}): AccountStatus['webhook'] {
   return {
     state: 'registered',
     host: 'mirror.example.com',
@@ -153,7 +147,7 @@ export function sampleCollection(changes: Partial<CollectionStatus> = {}): Colle
 }
 
 /** Of an account that has sent nothing, and hears of nothing. */
-export const NO_SUBMISSIONS: SubmissionCounts = {
+export const NO_SUBMISSIONS: AccountStatus['submissions'] = {
   queued: 0,
   sending: 0,
   held: 0,
@@ -162,7 +156,7 @@ export const NO_SUBMISSIONS: SubmissionCounts = {
   unknown: 0,
   cancelled: 0,
 };
-export const NO_WEBHOOK: WebhookStatus = {
+export const NO_WEBHOOK: AccountStatus['webhook'] = {
   state: 'none',
   host: null,
   error: null,
@@ -177,7 +171,7 @@ export const NO_FIGURES = Object.fromEntries(
 ) as CollectionFigures;
 
 /** A row as a search, a list or the latest changes have it; tests change what they are about. */
-export function sampleFound(changes: Partial<Found> = {}): Found {
+export function sampleHit(changes: Partial<Hit> = {}): Hit {
   return {
     userId: '42',
     by: null,

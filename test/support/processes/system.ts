@@ -67,6 +67,12 @@ export async function createSystem(switches: Partial<SandboxOptions> = {}, given
       }
       return JSON.parse(outcome.stdout) as SyncReport;
     },
+    /** The value of a query that has one row and column. @throws where there is no row */
+    async one<T>(text: string, ...values: readonly unknown[]): Promise<T> {
+      const { rows } = await db.query<Record<string, T>>(text, [...values]);
+      if (rows[0] === undefined) throw new Error(`nothing answers ${text}`);
+      return Object.values(rows[0])[0] as T;
+    },
     /** `start`, once it says that it mirrors. */
     async daemon(env?: Environment): Promise<Daemon> {
       const program = begin(['start'], env);

@@ -73,7 +73,7 @@ export function storedSubmissions() {
     },
     cancel: (id: string) => run(`select mirror.cancel_submission(${id})`),
     state: async (id: string) => (await row(id))?.['state'],
-    /** Of what may be tried now. */
+    /** IDs of the submissions that may be tried now. */
     ids: async (limit = 10) => (await store.queued(limit)).map(({ id }) => id),
   };
 }

@@ -1,4 +1,4 @@
-import { sendOnce, type OnceRequest } from '../../../src/service/once.ts';
+import { sendOnce, type OnceRequest } from '../../../src/service/attempt.ts';
 import type { HttpAnswer, HttpRequest } from '../../../src/service/transport.ts';
 import { Budget } from '../../../src/service/budget.ts';
 import { defaultLimit, RATE_GROUPS, rateGroup, type RateGroup } from '../../../src/service/rate-groups.ts';
@@ -153,7 +153,7 @@ export interface Reaction {
   readonly answerMs?: number;
   /** The connection breaks in place of the answer. */
   readonly reset?: boolean;
-  /** Reading the answer fails, as nobody expects it to. */
+  /** Reading the answer throws an error that no code expects. */
   readonly defect?: boolean;
   readonly status?: number;
   readonly body?: string;
@@ -169,15 +169,6 @@ export interface Written {
   readonly late: boolean;
   /** Undefined: no answer was given. */
   status: number | undefined;
-}
-
-export interface RunningSubmitter {
-  /** Of the signal that it gets. */
-  readonly stop: AbortController;
-  /** SIGKILL: from now on it neither writes a request nor reaches the database. */
-  readonly kill: () => void;
-  /** Resolves with what ended it; never after a kill. */
-  readonly ended: Promise<unknown>;
 }
 
 interface Life {
@@ -223,8 +214,8 @@ export class SubmitterScenario {
     return this.store.rows.map(({ state }) => state);
   }
 
-  /** Starts a process that sends. */
-  async start(): Promise<RunningSubmitter> {
+  /** Starts a process that sends. `ended` resolves with what ended it, never after a kill (SIGKILL). */
+  async start() {
     const budget = new Budget({
       keyHash: 'k',
       clock: this.clock,

@@ -1,15 +1,10 @@
 import type { OwnershipStore } from '../../../src/sync/ownership-store.ts';
 
-/** What an account's ownership stored, in memory. */
-export interface StoredOwnership extends OwnershipStore {
-  /**
-   * Keys that were proven, in order, and `= ` with what is complete by that; `!` before a key that answered for another,
-   * `?` for what was distrusted.
-   */
-  readonly told: string[];
-}
-
-export function storedOwnership(): StoredOwnership {
+/**
+ * What an account's ownership stored, in memory. `told` has the keys that were proven, in order, and `= ` with what is
+ * complete by that; `!` before a key that answered for another, `?` for what was distrusted.
+ */
+export function storedOwnership(): OwnershipStore & { readonly told: string[] } {
   const told: string[] = [];
   return {
     told,

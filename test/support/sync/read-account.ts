@@ -30,7 +30,7 @@ export interface TestAccount {
   readonly walks: WalkEnded[];
   /** Waits for the grace period. */
   readonly waits: SuspectsWait[];
-  /** Whoever is added hears of all that follows. */
+  /** Observers that are added hear of all that follows. */
   readonly observers: SyncObserver[];
   /** The most requests that were under way at once; whose key it is may be asked for beside them. */
   mostAtOnce: number;

@@ -17,7 +17,7 @@ const CURSORS = [
 
 /**
  * Every variant of a list whose order is `orders`, with small pages. (Pages of one item that begin with the cursor's
- * own row lead nowhere, whoever asks.)
+ * own row lead nowhere.)
  */
 export function variants(...orders: SourceVariant['order'][]): fc.Arbitrary<SourceVariant> {
   return fc

@@ -24,11 +24,11 @@ export class RegisteredAccount {
   readonly userId: string;
   readonly changed: string[] = [];
   readonly lines: string[] = [];
-  /** Secrets that receivers had hidden. */
+  /** Secrets that receivers asked to hide. */
   readonly hidden = new Set<string>();
   options: Partial<RegistrarOptions> = {};
   fence: Fence;
-  /** By what the registrar's loop ended. */
+  /** The error that ended the registrar's loop. */
   ended: unknown;
   #jobs = 0;
   readonly #transport: Transport;
@@ -114,7 +114,7 @@ export class RegisteredAccount {
     });
   }
 
-  /** Lets time pass: all that is stored of the registration happened so many minutes earlier. */
+  /** Moves all stored moments of the registration back by so many minutes, as if time had passed. */
   async age(minutes: number): Promise<void> {
     const before = (name: string) => sql.raw(earlier(name, `${minutes} minutes`));
     const moments = [
@@ -137,7 +137,7 @@ export class RegisteredAccount {
     });
   }
 
-  /** Our own reading found, eleven minutes ago, so many jobs that finished, that no verified delivery announced. */
+  /** Stores `count` finished jobs that a reading found eleven minutes ago and no verified delivery announced. */
   async finish(count: number): Promise<void> {
     const { kysely } = this.database;
     const at = sql.raw(`now() - interval '11 minutes'`);
@@ -166,7 +166,7 @@ export class RegisteredAccount {
     return this.row(`select * from mirror_sync.registration where _user_id = ${this.userId}`);
   }
 
-  /** How often the service was asked so: `GET`, `POST` (registers), `DELETE`. */
+  /** Requests of that method: `GET`, `POST` (registers), `DELETE`. */
   async asked(method: string): Promise<number> {
     return (await this.sandbox.control.log()).filter((request) => request.method === method).length;
   }

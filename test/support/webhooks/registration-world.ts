@@ -46,23 +46,23 @@ export class RegistrationWorld {
   readonly service: EmulatedWebhooks;
   readonly takeover: Takeover;
   publicUrl: string | undefined = PUBLIC_URL;
-  /** What went wrong against a rule that holds for each single request. */
+  /** Requests that broke a rule which holds for each request. */
   readonly broken: string[] = [];
   /** All that was logged. */
   readonly said: string[] = [];
-  /** Of what was logged, the warnings. */
+  /** The warnings among it. */
   readonly warned: string[] = [];
   readonly hidden = new Set<string>();
-  /** How often the account's poll was asked for: once a registration. */
+  /** Polls of the account that were asked for: one a registration. */
   renewals = 0;
   keyIsGood = true;
-  /** Something changes each minute that the service announces. */
+  /** Something changes each minute. */
   changing = true;
-  /** It does announce it. */
+  /** The service announces these changes. */
   delivering = true;
   /** Why deliveries do not get here, as tried from here. */
   astray: string | undefined;
-  /** By what the registrar's loop ended. */
+  /** The error that ended the registrar's loop. */
   ended: unknown;
   #life = new AbortController();
   #killed = new AbortController();
@@ -112,12 +112,12 @@ export class RegistrationWorld {
     });
   }
 
-  /** What is on the wire is answered yet. */
+  /** Requests on the wire are still answered. */
   stop(): void {
     this.#life.abort(new Stopped('the process'));
   }
 
-  /** What is on the wire is never heard of. */
+  /** Requests on the wire get no answer. */
   kill(): void {
     this.#killed.abort(new Stopped('the process'));
     this.stop();
@@ -231,12 +231,12 @@ class EmulatedWebhooks {
     return this.log.filter((request) => request.method === method).length;
   }
 
-  /** Somebody else registers. */
+  /** Another program registers. */
   intrude(url: string): void {
     this.webhook = this.#make(url, null);
   }
 
-  /** The secret is replaced without a word. */
+  /** The service replaces the secret without telling. */
   rotate(): void {
     if (this.webhook !== undefined) this.webhook = { ...this.webhook, secret: this.#newSecret() };
   }

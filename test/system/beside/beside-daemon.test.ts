@@ -63,14 +63,6 @@ describe('beside a running daemon', () => {
     expect((await system.sandbox.control.counters()).maxInFlightPerScope).toBe(1);
   });
 
-  it('several syncs at a time all end well', async () => {
-    const reports = await Promise.all([system.sync(), system.sync(['--full']), system.sync(['lists'])]);
-    for (const { collections } of reports) {
-      expect(collections.filter(({ error }) => error !== null)).toEqual([]);
-    }
-    expect((await system.sandbox.control.counters()).maxInFlightPerScope).toBe(1);
-  });
-
   it.each(['status', '--help', 'sync --full --json'])(
     'ends at once when nobody reads on: %s | head -1',
     async (args) => {

@@ -5,24 +5,18 @@ import { createSystem, type System } from '../../support/processes/system.ts';
 let system: System;
 afterEach(() => system.close());
 
-async function one<T>(query: string): Promise<T | undefined> {
-  const { rows } = await system.db.query<{ value: T }>(query);
-  return rows[0]?.value;
-}
-
 describe('forget', () => {
   it('beside a running daemon takes rows out for good: no poll, full walk or retry brings them back', async () => {
     system = await createSystem();
     const daemon = await system.daemon();
     await eventually('the first load', async () =>
-      one<boolean>(`select count(*) = 6 as value from mirror.freshness where complete_as_of is not null`),
+      system.one<boolean>(`select count(*) = 6 from mirror.freshness where complete_as_of is not null`),
     );
-    const job = (await one<string>('select max(job_id)::text as value from mirror.research_jobs')) ?? '';
-    const listId = (await one<string>('select min(list_id)::text as value from mirror.lists')) ?? '';
-    const item =
-      (await one<string>(
-        `select min(list_id || ':' || id) as value from mirror.list_items where list_id <> ${listId}`,
-      )) ?? '';
+    const job = await system.one<string>('select max(job_id)::text from mirror.research_jobs');
+    const listId = await system.one<string>('select min(list_id)::text from mirror.lists');
+    const item = await system.one<string>(
+      `select min(list_id || ':' || id) from mirror.list_items where list_id <> ${listId}`,
+    );
 
     expect(await system.run(['forget', 'research_jobs', job])).toMatchObject({
       code: 2,
@@ -43,7 +37,7 @@ describe('forget', () => {
     expect(JSON.parse(forgotten.stdout)).toMatchObject({
       rows: [{ collection: 'list_items' }, { collection: 'lists' }, {}],
     });
-    // The daemon opens the account anew, and reads it for both.
+    // The daemon opens the account again, and reads it for the command.
     await system.sync(['--full']);
     const verified = await system.run(['verify', '--json']);
     expect(verified.code).toBe(0);
@@ -59,15 +53,15 @@ describe('forget', () => {
     ]);
     expect((await system.run(['verify'])).stdout).toMatch(/forgotten/);
     expect(
-      await one(`select (select count(*) from mirror.research_jobs where job_id = ${job})
+      await system.one(`select (select count(*) from mirror.research_jobs where job_id = ${job})
         + (select count(*) from mirror.lists where list_id = ${listId})
-        + (select count(*) from mirror.list_items where list_id = ${listId} or list_id || ':' || id = '${item}') as value`),
+        + (select count(*) from mirror.list_items where list_id = ${listId} or list_id || ':' || id = '${item}')`),
     ).toBe('0');
     expect(await system.run(['status'])).toMatchObject({ code: 0 });
 
     expect(await system.run(['forget', 'lists', listId, '--undo'])).toMatchObject({ code: 0 });
     await system.sync(['--full']);
-    expect(await one(`select count(*)::int as value from mirror.list_items where list_id = ${listId}`)).toBe(
+    expect(await system.one(`select count(*)::int from mirror.list_items where list_id = ${listId}`)).toBe(
       20,
     );
     expect(await daemon.stop()).toMatchObject({ code: 0 });

@@ -26,29 +26,23 @@ describe.runIf(isFaketimeTested())('the database’s clock steps under a lone da
     // So few lists that the rate limit lets the account be opened five times a minute.
     system = await createSystem({ lists: 2 }, { url: cluster.url, drop: () => cluster.remove() });
     const daemon = await system.daemon();
-    await eventually('the first load', async () => {
-      const { rows } = await system.db.query<{ loaded: boolean }>(
-        `select count(*) > 5 and bool_and(state = 'current' and next_poll_at > now()) as loaded from mirror.freshness`,
-      );
-      return rows[0]?.loaded;
-    });
+    const loaded = `select count(*) > 5 and bool_and(state = 'current' and next_poll_at > now()) from mirror.freshness`;
+    await eventually('the first load', () => system.one<boolean>(loaded));
     return daemon;
   };
   /** By the clock as it is now everything was polled, and will be. */
   const polled = () =>
     eventually(
       'polls by the clock as it is now',
-      async () => {
-        const { rows } = await system.db.query<{ polled: boolean }>(
+      () =>
+        system.one<boolean>(
           `select bool_and(polled_at between now() - interval '1 minute' and now()
-             and next_poll_at < now() + interval '2 minutes') as polled from mirror.freshness`,
-        );
-        return rows[0]?.polled;
-      },
+             and next_poll_at < now() + interval '2 minutes') from mirror.freshness`,
+        ),
       SOON_MS,
     );
 
-  it('back: it reads on within seconds; and again where the clock was ahead and is put right', async () => {
+  it('back: the daemon reads on within seconds, also where the clock was ahead and is put right', async () => {
     const daemon = await idle();
     await stepClock(cluster, -HOUR);
     await polled();
@@ -79,7 +73,7 @@ describe.runIf(isFaketimeTested())('the database’s clock steps under a lone da
     expect((await system.db.query('select from mirror.recoveries')).rows).toEqual([]);
   });
 
-  it('ahead: what is queued is sent, and what is old by it alone is kept', async () => {
+  it('ahead: the daemon sends what is queued, and keeps what is old by that clock alone', async () => {
     const daemon = await idle();
     await system.db.query(`insert into mirror.events (_user_id, id, type, data, received_at, _raw)
       select _user_id, 'kept', 'job.completed', '{}', now(), '{}' from mirror_sync.account`);

@@ -132,34 +132,6 @@ describe('copy', () => {
     await daemon.stop();
   });
 
-  it('leaves the target empty where it is killed half-way, and can be made again', async () => {
-    system = await createSystem();
-    await system.sync(['--full']);
-    place = await createTestDatabase();
-    const env = { MIRROR_COPY_TO: place.url };
-    // It waits for one of the last tables, with the others in its transaction.
-    const inTheWay = await system.db.connect();
-    await inTheWay.query('begin; lock table mirror_sync.unsettled in access exclusive mode');
-    const copy = system.begin(['copy'], env);
-    await eventually('the copy to wait', async () => {
-      const { rows } = await system.db.query<{ n: string }>(
-        `select count(*) as n from pg_locks where relation = 'mirror_sync.unsettled'::regclass and not granted`,
-      );
-      return rows[0]?.n === '1';
-    });
-    copy.child.kill('SIGKILL');
-    expect(await copy.ended).toMatchObject({
-      signal: 'SIGKILL',
-      stderr: expect.stringContaining('mirror.') as string,
-    });
-    await inTheWay.query('rollback');
-    inTheWay.release();
-
-    expect(await isEmpty(place.url)).toBe(true);
-    expect(await system.run(['copy'], env)).toMatchObject({ code: 0 });
-    expect(await rowsAt(place.url)).toEqual(await rowsAt(system.databaseUrl));
-  });
-
   it('says what is wrong with a target, and shows no password', async () => {
     system = await createSystem();
     place = await createTestDatabase();

@@ -45,7 +45,7 @@ async function ask(text: string): Promise<unknown> {
 const run = (statement: string, env: Record<string, string> = {}): Promise<Outcome> =>
   runProgram(['sql', statement], { cwd: folder.path, env });
 
-/** Asks as somebody else of the server, by DATABASE_URL. */
+/** Asks as another login of the server, by DATABASE_URL. */
 const runAs = (url: string, statement: string): Promise<Outcome> => run(statement, { DATABASE_URL: url });
 
 /** What a statement could have left behind in the server. */
@@ -121,7 +121,7 @@ describe('sql on the embedded server', () => {
     for (const name of ['program', 'file', 'undone']) expect(existsSync(join(open, name))).toBe(false);
   });
 
-  it('is a login of its own, bounded, whose password nobody else reads', async () => {
+  it('is a login of its own, bounded, whose password other users can’t read', async () => {
     const { code, stdout } = await run(
       `select session_user, current_user, current_setting('statement_timeout') as timeout, pg_try_advisory_lock(42) as locked from freshness right join (values (1)) as one on true`,
     );
@@ -152,7 +152,7 @@ describe('sql on the embedded server', () => {
     ]);
   });
 
-  it('is not used while somebody has given it more than reading', async () => {
+  it('is not used while it has been given more than reading', async () => {
     await ask(
       'grant pg_read_server_files to mirror_sql; grant insert (state) on mirror.submissions to mirror_sql',
     );

@@ -100,7 +100,7 @@ describe('the demo', () => {
     const first = await start();
     const [, service = ''] = /emulated service +(http:\S+)/.exec(first.output()) ?? [];
     expect(await sendTarget(service, '//')).toBe('HTTP/1.1 401 Unauthorized');
-    // Nobody looks before: a reader holds up the columns for new fields.
+    // No query before this: a reader would hold up the columns for new fields.
     await first.until('list_items 1,');
     // As the README shows it, where it does.
     expect(missingLine(shownBelow('npm run demo') ?? '', first.output())).toBeUndefined();

@@ -1,7 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { isPgbouncerTested, startPgbouncer } from '../../support/databases/pgbouncer.ts';
-import { examine, ran, type DoctorSetting, type Examination } from '../../support/processes/doctor.ts';
+import {
+  examine,
+  ran,
+  settingOf,
+  type DoctorSetting,
+  type Examination,
+} from '../../support/processes/doctor.ts';
 import { createSystem, type Environment, type System } from '../../support/processes/system.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/postgres/postgres.ts';
 import { ask as rowsAt } from '../../support/postgres/on-connection.ts';
@@ -40,16 +46,7 @@ function asOwner(env: Environment = {}): Environment {
   return { DATABASE_URL: url.href, MIRROR_SCHEMA: SCHEMA, ...env };
 }
 
-const setting = (env: Environment = {}): DoctorSetting => ({
-  cwd: system.cwd,
-  env: {
-    MIRROR_API_URL: system.sandbox.url,
-    MIRROR_API_KEY: system.sandbox.key,
-    MIRROR_HTTP_PORT: '0',
-    ...asOwner(),
-    ...env,
-  },
-});
+const setting = (env: Environment = {}): DoctorSetting => settingOf(system, { ...asOwner(), ...env });
 
 /** Breaks it, expects one check to say so, does what it prints, and gives what is found then: nothing. */
 async function mendedBySql(
@@ -74,7 +71,7 @@ describe('doctor says the cause and the remedy of', () => {
     expect(found.code).toBe(0);
   });
 
-  it('an encoding that holds not every text', async () => {
+  it('an encoding that can’t hold every text', async () => {
     const other = await createTestDatabase('SQL_ASCII');
     more.push(other);
     const url = new URL(String(asOwner()['DATABASE_URL']));
@@ -96,7 +93,7 @@ describe('doctor says the cause and the remedy of', () => {
     );
   });
 
-  it('tables that are somebody else’s', async () => {
+  it('tables that belong to another role', async () => {
     await ask(`alter table ${SCHEMA}.lists owner to postgres; alter view ${SCHEMA}.freshness owner to postgres;
       alter table ${SCHEMA}_sync.scope owner to postgres`);
     expect(
@@ -111,7 +108,7 @@ describe('doctor says the cause and the remedy of', () => {
     });
   });
 
-  it('tables of the operator’s own, which are no concern of it', async () => {
+  it('nothing, where the operator has tables of their own in the schema', async () => {
     await ask(`create table ${SCHEMA}.my_notes (note text)`);
     expect(await examine(setting())).toMatchObject({ code: 0 });
     await ask(`drop table ${SCHEMA}.my_notes`);

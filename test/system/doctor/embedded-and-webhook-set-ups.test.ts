@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { nonEphemeralPort } from '@research-mirror/embedded-postgres/ports';
 import { removeTestServer } from '../../support/postgres/postgres.ts';
-import { examine, type DoctorSetting } from '../../support/processes/doctor.ts';
+import { examine, settingOf, type DoctorSetting } from '../../support/processes/doctor.ts';
 import { createSystem, type Environment, type System } from '../../support/processes/system.ts';
 
 /** Whether this user may make a small disk: root may, outside of most containers. */
@@ -30,7 +30,7 @@ const servers: Server[] = [];
 
 beforeAll(async () => {
   system = await createSystem();
-  // As root PostgreSQL runs as somebody else.
+  // Where tests run as root, PostgreSQL runs as another user.
   await chmod(system.cwd, 0o755);
   dataDir = join(system.cwd, 'data');
 });
@@ -42,15 +42,9 @@ afterAll(async () => {
   await system.close();
 });
 
-const setting = (env: Environment = {}): DoctorSetting => ({
-  cwd: system.cwd,
-  env: {
-    MIRROR_API_URL: system.sandbox.url,
-    MIRROR_API_KEY: system.sandbox.key,
-    MIRROR_HTTP_PORT: '0',
-    ...env,
-  },
-});
+/** Without DATABASE_URL: the embedded Postgres. */
+const setting = (env: Environment = {}): DoctorSetting =>
+  settingOf(system, { DATABASE_URL: undefined, ...env });
 
 async function listening(answer: RequestListener, port = 0): Promise<number> {
   const server = createServer(answer);
@@ -60,7 +54,7 @@ async function listening(answer: RequestListener, port = 0): Promise<number> {
 }
 
 describe('doctor says of the embedded Postgres', () => {
-  it('that there is none yet, makes none, and finds its port taken', async () => {
+  it('that there is none yet, and that its port is taken; it makes none', async () => {
     const port = await listening((_, answer) => void answer.end());
     const wrong = setting({ MIRROR_PG_PORT: String(port) });
     const found = await examine(wrong);
@@ -178,7 +172,7 @@ describe('doctor says of the webhook', () => {
       return undefined;
     });
 
-  it('that the public URL leads to nobody, or to somebody else', async () => {
+  it('that the public URL leads nowhere, or to another program', async () => {
     const port = await nonEphemeralPort();
     const nobody = await examine(withWebhook('https://mirror.invalid', port));
     expect(nobody).toMatchObject({ code: 1 });

@@ -5,7 +5,7 @@ import type { AddressInfo, Server } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { SELF_SIGNED } from '../../support/network/self-signed.ts';
-import { examine, type DoctorSetting } from '../../support/processes/doctor.ts';
+import { examine, settingOf, type DoctorSetting } from '../../support/processes/doctor.ts';
 import { runProgram } from '../../support/processes/program.ts';
 import { createSystem, type Environment, type System } from '../../support/processes/system.ts';
 
@@ -20,16 +20,7 @@ afterEach(() => {
 });
 afterAll(() => system.close());
 
-const setting = (env: Environment = {}): DoctorSetting => ({
-  cwd: system.cwd,
-  env: {
-    DATABASE_URL: system.databaseUrl,
-    MIRROR_API_URL: system.sandbox.url,
-    MIRROR_API_KEY: 'key-a',
-    MIRROR_HTTP_PORT: '0',
-    ...env,
-  },
-});
+const setting = (env: Environment = {}): DoctorSetting => settingOf(system, env);
 
 async function listening(server: Server, host = '127.0.0.1'): Promise<number> {
   servers.push(server);
@@ -44,7 +35,7 @@ const passOn: RequestListener = ({ headers, url = '' }, answer) => {
   }).end();
 };
 
-/** A TLS server before the service, whose certificate nobody trusts. */
+/** A TLS server before the service, with a self-signed certificate. */
 const tlsService = (host?: string): Promise<number> => listening(createTlsServer(SELF_SIGNED, passOn), host);
 
 /** A service that answers so. */
@@ -158,7 +149,7 @@ describe('doctor says the cause and the remedy of', () => {
     });
   });
 
-  it('a service where nobody listens, or whose name is not known', async () => {
+  it('a service where nothing listens, or whose name is not known', async () => {
     const found = await examine(setting({ MIRROR_API_URL: 'http://127.0.0.1:1' }));
     expect(found).toMatchObject({ code: 1 });
     expect(found.the('network')).toMatchObject({
@@ -200,7 +191,7 @@ describe('doctor says the cause and the remedy of', () => {
     });
   });
 
-  it('a clock that goes otherwise', async () => {
+  it('a clock that differs', async () => {
     const wrong = await answering((incoming, answer) => {
       answer.setHeader('date', new Date(Date.now() - 3_600_000).toUTCString());
       answer.end('{"user_id":1001,"data":[],"has_more":false}');

@@ -1,9 +1,8 @@
 import { execFile, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { chmod, mkdtemp, readdir, readFile, rm, stat, symlink, utimes, writeFile } from 'node:fs/promises';
+import { chmod, readdir, readFile, rm, stat, symlink, utimes, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
@@ -13,6 +12,7 @@ import { isAlive, runningPostmaster } from '@research-mirror/embedded-postgres/p
 import { startEmbedded, type EmbeddedServer } from '@research-mirror/embedded-postgres/start';
 import { systemClock } from '@research-mirror/runtime/clock';
 import { ask as rowsAt } from '../../support/postgres/on-connection.ts';
+import { openFolder } from '../../support/postgres/quick-folder.ts';
 
 /** Starts the embedded server in a process of its own. */
 const PROGRAM = fileURLToPath(new URL('try-embedded.ts', import.meta.url));
@@ -32,8 +32,7 @@ afterEach(async () => {
 });
 
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'embedded-'));
-  await chmod(folder, 0o755);
+  folder = await openFolder('embedded');
 });
 
 /** The server's process ID; 0 where none runs. */

@@ -57,7 +57,7 @@ async function ownedBy(daemon: Daemon | undefined): Promise<string[]> {
   return rows.map(({ user }) => user);
 }
 
-/** Waits until each daemon owns so many accounts, the least first. */
+/** Waits until the daemons own these numbers of accounts, in rising order. */
 function shares(...expected: readonly number[]): Promise<boolean> {
   return eventually(`shares of ${expected.join()}`, async () => {
     const counts = await Promise.all(daemons.map(async (each) => (await ownedBy(each)).length));

@@ -18,13 +18,11 @@ async function askedWith(key: number): Promise<number> {
   return (await system.sandbox.control.log()).filter((record) => record.key === key).length;
 }
 
-async function rowsOf(user: number): Promise<number> {
-  const { rows } = await system.db.query<{ rows: number }>(
-    'select count(*)::int as rows from mirror.research_jobs where _user_id = $1 and _deleted_at is null',
-    [user],
+const rowsOf = (user: number): Promise<number> =>
+  system.one(
+    'select count(*)::int from mirror.research_jobs where _user_id = $1 and _deleted_at is null',
+    user,
   );
-  return rows[0]?.rows ?? 0;
-}
 
 describe('of two keys of one account, one that answers for another', () => {
   it('is marked and not used, also after a restart; the other one goes on', async () => {
@@ -49,7 +47,7 @@ describe('of two keys of one account, one that answers for another', () => {
       problems: [{ what: expect.stringContaining(moved) as string }],
       accounts: [{ userId: '1001', state: 'active', error: null }],
     });
-    // A key that is configured no more is nobody's concern.
+    // A key that is no longer configured is no problem.
     expect((await system.run(['status'], { ...QUICK, MIRROR_API_KEY: SECOND })).code).toBe(0);
 
     const daemon = await system.daemon(BOTH);
@@ -103,7 +101,7 @@ describe('a key that answers for another account under a running daemon', () => 
       [since],
     );
     expect(after.rows).toEqual(expect.arrayContaining(foreign.rows));
-    // Nothing of its own was deleted, and nobody is asked any more.
+    // Nothing of its own was deleted, and nothing more is asked.
     expect(await rowsOf(1001)).toBe(before + foreign.rows.length);
     expect((await control.counters()).requests).toBe(0);
     expect(await daemon.stop()).toMatchObject({ code: 0 });

@@ -20,7 +20,7 @@ async function create(faults = {}): Promise<System> {
   return system;
 }
 
-/** Everything that somebody may get to see of a run. */
+/** Everything that a run shows. */
 class Output {
   readonly #texts: string[] = [];
 

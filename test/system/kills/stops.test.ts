@@ -61,7 +61,7 @@ async function rowsAsked(): Promise<number> {
   return rows;
 }
 
-/** A stop in peace: nobody owns the account, and no process is left in the list. Who is broken off leaves both. */
+/** A clean stop: the account has no owner, and no process is left in the list. A stop that is broken off leaves both. */
 async function expectPeace(): Promise<void> {
   expect((await system.db.query('select 1 from mirror_sync.account where owner is not null')).rows).toEqual(
     [],
@@ -69,10 +69,7 @@ async function expectPeace(): Promise<void> {
   expect((await system.db.query('select 1 from mirror_sync.process')).rows).toEqual([]);
 }
 
-async function jobs(): Promise<number> {
-  const { rows } = await system.db.query<{ count: number }>('select count(*)::int from mirror.research_jobs');
-  return rows[0]?.count ?? Number.NaN;
-}
+const jobs = (): Promise<number> => system.one('select count(*)::int from mirror.research_jobs');
 
 async function embeddedJobs(): Promise<number> {
   const { stdout } = await system.run(['sql', '--json', 'select count(*) from research_jobs'], EMBEDDED);

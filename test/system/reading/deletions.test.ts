@@ -36,16 +36,9 @@ async function remove(count: number): Promise<void> {
   );
 }
 
-/** One row's value. */
-async function one<T>(text: string): Promise<T> {
-  const { rows } = await system.db.query<{ value: T }>(text);
-  if (rows[0] === undefined) throw new Error(`nothing answers ${text}`);
-  return rows[0].value;
-}
-
 const deletedRows = (): Promise<number> =>
-  one('select count(*)::int as value from mirror.watchlist where _deleted_at is not null');
-const suspects = (): Promise<number> => one('select count(*)::int as value from mirror_sync.candidate');
+  system.one('select count(*)::int from mirror.watchlist where _deleted_at is not null');
+const suspects = (): Promise<number> => system.one('select count(*)::int from mirror_sync.candidate');
 
 describe('sync --full', () => {
   it('holds mass deletions back, tells so everywhere, and lets them go when they are accepted', async () => {
@@ -57,15 +50,13 @@ describe('sync --full', () => {
     expect(BLOCKED.exec(held.stderr)?.slice(1)).toEqual(['40', '60']);
     expect(await deletedRows()).toBe(0);
     expect(
-      await one(
-        `select held_deletions::int as value from mirror.data_quality where collection = 'watchlist'`,
-      ),
+      await system.one(`select held_deletions::int from mirror.data_quality where collection = 'watchlist'`),
     ).toBe(40);
     const status = await system.run(['status']);
     expect(status.code).toBe(1);
     expect(status.stdout.replaceAll(/\s+/g, ' ')).toMatch(BLOCKED);
-    const asOf = `select complete_as_of as value from mirror.freshness where collection = 'watchlist'`;
-    const before = await one<Date>(asOf);
+    const asOf = `select complete_as_of from mirror.freshness where collection = 'watchlist'`;
+    const before = await system.one<Date>(asOf);
     // A pass over what is new has nothing to do with it.
     await system.sync([], { env: GRACE_PERIOD });
 
@@ -75,7 +66,7 @@ describe('sync --full', () => {
     const { requests } = await system.sandbox.control.counters();
     await systemClock.sleep(2_500);
     expect((await system.sandbox.control.counters()).requests - requests).toBeLessThanOrEqual(1);
-    expect((await one<Date>(asOf)).getTime()).toBe(before.getTime());
+    expect((await system.one<Date>(asOf)).getTime()).toBe(before.getTime());
 
     const report = await system.sync(['--full', '--accept-deletions', 'watchlist'], { env: GRACE_PERIOD });
     expect(report.collections[0]).toMatchObject({ deleted: 40, held: 0, liveRows: 20 });
@@ -85,7 +76,7 @@ describe('sync --full', () => {
     const osUser = `${userInfo().username}@${hostname()}`;
     expect(acts).toEqual([{ act: 'sync --accept-deletions', arguments: given, os_user: osUser }]);
     expect(await differences(system)).toEqual([]);
-    expect((await one<Date>(asOf)).getTime()).toBeGreaterThan(before.getTime());
+    expect((await system.one<Date>(asOf)).getTime()).toBeGreaterThan(before.getTime());
     const metrics = await (await fetch(`${daemon.statusUrl}/metrics`)).text();
     expect(metrics).toContain('research_mirror_rows_total{collection="watchlist",op="delete"} 40');
     await daemon.stop();
@@ -102,7 +93,7 @@ describe('sync --full', () => {
     const { code, stderr } = await running.ended;
     expect(code).toBe(130);
     // In peace: who is broken off, after eight seconds, leaves its row.
-    expect(await one('select count(*)::int as value from mirror_sync.process')).toBe(0);
+    expect(await system.one('select count(*)::int from mirror_sync.process')).toBe(0);
     expect(stderr).toMatch(/watchlist \d+ \(1 missing, read again in \d+ s\)/);
     expect(await deletedRows()).toBe(0);
   });

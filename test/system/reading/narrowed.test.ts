@@ -54,7 +54,7 @@ async function rowsOf(userId: number): Promise<number> {
 }
 
 describe('a narrowed configuration', () => {
-  it('pauses what nobody is asked to mirror any more, and is healthy', async () => {
+  it('pauses what no daemon is asked to mirror any more, and is healthy', async () => {
     await twoAccounts();
     const before = await system.daemon(BOTH);
     await Promise.all([areAll('current', 1001), areAll('current', 1002)]);

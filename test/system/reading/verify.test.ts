@@ -100,7 +100,7 @@ describe('verify', () => {
       keysOf(found, 'different'),
     ]);
     const gracePeriod = { MIRROR_SETTLE: '1s' };
-    // Where the order earns trust by these very changes, the proofs begin anew: it may take a second reading.
+    // Where the order earns trust by these changes, the proofs begin again: it may take a second reading.
     expect([0, 3]).toContain((await system.run(['sync', '--full', 'research_jobs'], gracePeriod)).code);
     await system.sync(['--full', 'research_jobs'], { env: gracePeriod });
     expect((await verify(['research_jobs'], 0)).equal).toBe(true);

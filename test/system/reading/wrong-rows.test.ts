@@ -3,7 +3,7 @@ import type { SandboxOptions } from '@research-mirror/sandbox/switches/sandbox-s
 import type { StatusReport } from '../../../src/status/status-report.ts';
 import { createFrozenSystem, type System } from '../../support/processes/system.ts';
 
-/** Rows that somebody, or the database itself, made wrong: no command calls that equal, complete or healthy. */
+// Rows that were changed by hand, or that Postgres keeps from changing: no command calls that equal, complete or healthy.
 
 let system: System;
 afterEach(() => system.close());
@@ -28,28 +28,6 @@ async function status(): Promise<{ code: number | null; report: StatusReport }> 
   const { code, stdout } = await system.run(['status', '--json']);
   return { code, report: JSON.parse(stdout) as StatusReport };
 }
-
-describe('rows that are gone at the service and were undeleted by hand', () => {
-  it('are deleted by full passes, and counted', async () => {
-    await mirrored({ jobs: 1_200, order: 'unordered' });
-    const gone = await idsOf(2);
-    await system.sandbox.control.mutate(
-      ...gone.map((id) => ({ op: 'delete' as const, collection: 'research_jobs' as const, id })),
-    );
-    await system.sync(['--full', 'research_jobs'], { env: gracePeriod });
-    expect((await system.run(['verify', 'research_jobs'])).code).toBe(0);
-    await system.db.query(
-      `update mirror.research_jobs set _deleted_at = null, _changed_at = now() - interval '1 hour'
-       where job_id = any($1)`,
-      [gone],
-    );
-    expect((await system.run(['verify', 'research_jobs'])).code).toBe(1);
-    await system.sync(['--full', 'research_jobs'], { env: gracePeriod });
-    expect((await system.run(['verify', 'research_jobs'])).code).toBe(0);
-    const counters = `select live_rows, deleted_rows from mirror.freshness where collection = 'research_jobs'`;
-    expect((await system.db.query(counters)).rows).toEqual([{ live_rows: '1198', deleted_rows: '2' }]);
-  });
-});
 
 describe('a row whose newer version Postgres refuses', () => {
   it('is a difference for verify, a problem in status, and named by stale_rows', async () => {

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ROOT } from '../../support/rules/source-files.ts';
 
-/** Cells of the rows of that table of docs/what-goes-wrong.md which has so many columns. */
+/** Cells of the rows of the table of docs/what-goes-wrong.md that has this number of columns. */
 export function playedRows(columns: number): readonly (readonly string[])[] {
   return readFileSync(join(ROOT, 'docs/what-goes-wrong.md'), 'utf8')
     .split('\n')

@@ -14,6 +14,8 @@ export interface Stage {
 export interface Scenario {
   /** Makes it go wrong. */
   happen(stage: Stage): Promise<void>;
+  /** What doctor’s `foreign_objects` names, whose SQL takes it away. */
+  readonly foreignObject?: string;
   /** The pass that meets it. */
   readonly sync: readonly string[];
   mend(stage: Stage): Promise<void>;
@@ -48,8 +50,14 @@ const refusing = (path: string, status: number, message: string): Pick<Scenario,
   answering(path, { status, message });
 
 /** Statements that hinder writes of research jobs, and a new job, whose field has no column yet, that meets them. */
-function hindering(what: string, hinder: readonly string[], mend: readonly string[]): Scenario {
+function hindering(
+  what: string,
+  foreignObject: string,
+  hinder: readonly string[],
+  mend: readonly string[],
+): Scenario {
   return {
+    foreignObject,
     async happen({ sql, system }) {
       await sql(...hinder);
       const fields = { company: 'new', [`field_of_${what}`]: 1 };
@@ -119,6 +127,7 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
   },
   'a trigger raises': hindering(
     'trigger',
+    'the trigger refuse of mirror.research_jobs',
     [
       `create function public.refuse() returns trigger language plpgsql
         as $$ begin raise exception using errcode = '55000', message = 'not today'; end $$`,
@@ -129,11 +138,13 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
   ),
   'a rule takes rows away': hindering(
     'rule',
+    'the rule swallow of mirror.research_jobs',
     ['create rule swallow as on insert to mirror.research_jobs do instead nothing'],
     ['drop rule if exists swallow on mirror.research_jobs'],
   ),
   'an event trigger freezes DDL': hindering(
     'event_trigger',
+    'the event trigger freezing',
     [
       `create function public.freeze_ddl() returns event_trigger language plpgsql
         as $$ begin raise 'frozen'; end $$`,
@@ -142,6 +153,7 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
     ['drop event trigger if exists freezing', 'drop function if exists public.freeze_ddl()'],
   ),
   'a published table has no replica identity': {
+    foreignObject: 'the publication outward has its changes refused',
     async happen(stage) {
       const id = await firstEntry(stage);
       await stage.sql(

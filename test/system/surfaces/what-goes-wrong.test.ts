@@ -4,7 +4,7 @@ import { eventually } from '@research-mirror/runtime/testing/eventually';
 import type { StatusReport } from '../../../src/status/status-report.ts';
 import { createGateway, type Gateway } from '../../support/network/gateway.ts';
 import { type Address, createAddress } from '../../support/network/address.ts';
-import { readExamination } from '../../support/processes/doctor.ts';
+import { type Examination, ran, readExamination } from '../../support/processes/doctor.ts';
 import { createTestDatabase } from '../../support/postgres/postgres.ts';
 import { isPrometheusTested, type Prometheus, startPrometheus } from '../../support/processes/prometheus.ts';
 import { createSystem, type Daemon, type System } from '../../support/processes/system.ts';
@@ -122,9 +122,10 @@ async function reported(): Promise<{ said: string }> {
   return { said: [healthy ? '0' : '1', ...problems.map(({ cause }) => cause)].join(' ') };
 }
 
-async function doctor(): Promise<string> {
+async function doctor(): Promise<Examination & { readonly said: string }> {
   const examined = readExamination(await system.run(['doctor', '--json'], environment()));
-  return `${examined.code} ${[...new Set(examined.in('broken'))].toSorted().join(', ')}`.trim();
+  const said = `${examined.code} ${[...new Set(examined.in('broken'))].toSorted().join(', ')}`.trim();
+  return { ...examined, said };
 }
 
 /** Waits until a surface says it; in vain: the error has what it said last. */
@@ -169,6 +170,8 @@ describe('the table of what goes wrong', () => {
     const scenario = SCENARIOS[row.what];
     if (scenario === undefined) throw new Error('it is not played');
     const from = daemon.output().length;
+    const isRead = async (): Promise<boolean> =>
+      (await system.run(['sync', ...scenario.sync], environment())).code === 0;
     try {
       await scenario.happen(stage);
       const outcome = await system.run(['sync', ...scenario.sync], environment());
@@ -186,15 +189,20 @@ describe('the table of what goes wrong', () => {
         if (shown.includes('The mirror is healthy')) return false;
         return code === 503 || whats.every((what) => shown.includes(what.slice(0, 40)));
       });
-      expect(await doctor()).toBe(row.doctor);
+      const examined = await doctor();
+      expect(examined.said).toBe(row.doctor);
       if (prometheus !== undefined) await eventually(row.alert, () => fires(row.alert));
       await logged(row.log, from);
       begun.push({ over: row.over, from });
+      if (scenario.foreignObject !== undefined) {
+        const check = examined.the('foreign_objects');
+        expect(check.found).toContain(scenario.foreignObject);
+        await ran(check, system.databaseUrl);
+        await eventually('what stood in the way to be gone', isRead, WITHIN_MS, EVERY_MS);
+      }
     } finally {
       await scenario.mend(stage);
     }
-    const isRead = async (): Promise<boolean> =>
-      (await system.run(['sync', ...scenario.sync], environment())).code === 0;
     await eventually('the mended mirror to be read', isRead, WITHIN_MS, EVERY_MS);
     await says('the daemon', '0', reported, 500);
     await says('status', '0', status);

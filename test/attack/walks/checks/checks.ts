@@ -3,7 +3,7 @@ import { differences } from '../../../support/mirror/mirror-truth.ts';
 import type { AnswerLog } from '../source/answer-log.ts';
 import { checkDeletions } from './deletions.ts';
 import { checkFreshness } from './freshness.ts';
-import type { GameRecord } from '../../support/game-record.ts';
+import type { GameRecord } from '../../support/attack.ts';
 import type { Game } from '../game/game.ts';
 import { checkReplay, checkVersions, type Snapshot, takeSnapshot } from '../source/history.ts';
 import type { ListName } from './mirrored.ts';
@@ -11,7 +11,7 @@ import type { Source } from '../source/source.ts';
 import type { TruthLog } from '../source/truth-log.ts';
 import { WatermarkReader } from './watermark.ts';
 
-export interface Checked {
+interface Checked {
   readonly db: pg.Pool;
   readonly game: Game;
   readonly source: Source;

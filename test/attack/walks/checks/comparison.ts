@@ -4,27 +4,19 @@ import type pg from 'pg';
 import { ROOT } from '../../../support/rules/source-files.ts';
 import { KEYS, type ListName } from './mirrored.ts';
 
-/** A row that a consumer holds otherwise than the mirror has it. */
-export interface Differing {
-  /** `list/id` */
-  readonly key: string;
-  /** Null: the mirror has no such row. */
-  readonly change: string | null;
-  /** Null: it is deleted, or was never there. */
-  readonly raw: string | null;
-}
-
 /**
- * Compares what a consumer holds with the mirror by change ID, by the query that docs/recipes.md gives to whoever finds
+ * Compares what a consumer holds with the mirror by change ID, by the query that docs/recipes.md gives to consumers that find
  * the mark that the database went back.
  * @param copied change IDs by `list/id`
+ * @returns rows that differ, their `key` as `list/id`; `change` is null where the mirror has no such row, `raw` where
+ *   it is deleted or was never there
  */
 export async function compareCopied(
   db: pg.Pool,
   name: ListName,
   user: string,
   copied: ReadonlyMap<string, string>,
-): Promise<Differing[]> {
+) {
   const keys = name === 'list_items' ? ['list_id', 'id'] : [KEYS[name]];
   const rows = [...copied].map(([place, change]) => {
     const values = place.split('/').slice(-keys.length);

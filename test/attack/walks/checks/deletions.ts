@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import type { Finding } from '../../support/findings.ts';
+import type { Finding } from '../../support/attack.ts';
 import type { AnswerLog } from '../source/answer-log.ts';
 import { keysOf, type ListName, scopeOf } from './mirrored.ts';
 import { rowName, type SourceScope, type TruthLog } from '../source/truth-log.ts';
@@ -12,26 +12,17 @@ interface Deletion {
   readonly went: string;
 }
 
-export interface DeletionEvidence {
+interface Evidence {
   readonly log: TruthLog;
   readonly answers: AnswerLog;
-  /** An answer may be as old as this. */
+  /** Greatest age of an answer. */
   readonly lagMs: number;
-  /** An answer may have been made so long after the moment that is known of it. */
+  /** How much later than its known moment an answer may have been made. */
   readonly slackMs: number;
   readonly gracePeriodMs: number;
   readonly history: boolean;
   /** No order by key: two equal walks are the proof. */
   readonly byPairs: boolean;
-}
-
-export interface DeletionCheck {
-  readonly findings: Finding[];
-  readonly deletions: number;
-  /** Deletions by two equal walks of a row that moved or came and went three times meanwhile: docs/design/deletions.md, "P2". */
-  readonly beyondP2: number;
-  /** Deletions for which the service said of the whole list, untruly, that it is empty: docs/design/walks.md, "The end of a list". */
-  readonly toldEmpty: number;
 }
 
 /** Presence or place of a row may change this often before two equal walks can err (docs/design/deletions.md, "P2"). */
@@ -46,13 +37,16 @@ const IN_HAND_MS = 3_000;
  * Judges every deletion that the mirror ever made of the account, by the source's own log: it is false where the row
  * was in the source at each moment of the second proof; and it needs two proofs, the second one asked for at least the
  * grace period after the first one was answered, in which no page showed the row in between.
+ * @returns `beyondP2`: deletions by two equal walks of a row that moved or came and went three times meanwhile
+ *   (docs/design/deletions.md, "P2"); `toldEmpty`: those for which the service said, untruly, that the whole list is
+ *   empty (docs/design/walks.md, "The end of a list")
  */
 export async function checkDeletions(
   db: pg.Pool,
   names: readonly ListName[],
   user: string,
-  evidence: DeletionEvidence,
-): Promise<DeletionCheck> {
+  evidence: Evidence,
+) {
   const findings: Finding[] = [];
   let deletions = 0;
   let beyondP2 = 0;
@@ -88,11 +82,7 @@ export async function deletionsOf(
   return rows;
 }
 
-function problemOf(
-  scope: SourceScope,
-  { id, came, went }: Deletion,
-  evidence: DeletionEvidence,
-): string | undefined {
+function problemOf(scope: SourceScope, { id, came, went }: Deletion, evidence: Evidence): string | undefined {
   // A list's items go with it: then the answers about the lists are the proofs.
   const ways: [SourceScope, string][] = [[scope, id]];
   if (scope.collection === 'list_items') ways.push([{ collection: 'lists', list: '' }, scope.list]);
@@ -118,7 +108,7 @@ function problemOf(
  * When the answer came that brought a version: earlier than that was written, on a busy machine by so much that a proof
  * of absence was answered in between. Pages count in the order of their answers.
  */
-function shownAt(scope: SourceScope, id: string, came: number, { answers }: DeletionEvidence): number {
+function shownAt(scope: SourceScope, id: string, came: number, { answers }: Evidence): number {
   const shown = answers.of(scope).filter(({ ids, answeredAt }) => ids.has(id) && answeredAt <= came);
   return shown.length === 0 ? came : Math.max(...shown.map(({ answeredAt }) => answeredAt));
 }
@@ -131,7 +121,7 @@ function proofsOf(
   scope: SourceScope,
   id: string,
   { from, to }: { readonly from: number; readonly to: number },
-  { log, answers, lagMs, slackMs, gracePeriodMs }: DeletionEvidence,
+  { log, answers, lagMs, slackMs, gracePeriodMs }: Evidence,
   lies: boolean,
 ): number {
   const asked = answers.of(scope).filter(({ sentAt, answeredAt }) => sentAt <= to && answeredAt >= from);

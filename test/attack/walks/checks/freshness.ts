@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import type { Finding } from '../../support/findings.ts';
+import type { Finding } from '../../support/attack.ts';
 import { liveRows, type ListName } from './mirrored.ts';
 import { rowName, type TruthLog } from '../source/truth-log.ts';
 
@@ -15,7 +15,7 @@ interface Told {
 /**
  * What `freshness` claims, against the source's own log and the rows: nothing may be writing for the account.
  * - `polled_at`: every row that has been there since then is here
- * - `complete_as_of`: besides, no row is here that was gone by then and has not come back
+ * - `complete_as_of`: also, no row is here that was gone by then and has not come back
  * - the counters are those of the rows
  * @param given.lagMs what was read may be as old as this
  * @param given.moving the list's order follows a changing value: a row, or the one that is the cursor, may pass the

@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import type { Finding } from '../../support/findings.ts';
+import type { Finding } from '../../support/attack.ts';
 import { compareCopied } from './comparison.ts';
 import { compareRows, keysOf, liveRows, type ListName, type StoredRow } from './mirrored.ts';
 

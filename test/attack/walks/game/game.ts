@@ -14,14 +14,14 @@ export interface Game {
   readonly collections: readonly CollectionName[];
   /** Rounds of reading before the quiet. */
   readonly rounds: number;
-  /** Part of the requests before which something happens in the source. */
+  /** Share of the requests before which something happens in the source. */
   readonly busy: number;
   /** By how much a replica may lag, ms: less than `gracePeriodMs`. */
   readonly lagMs: number;
   readonly gracePeriodMs: number;
   readonly deletes: 'soft' | 'hard';
   readonly history: boolean;
-  /** The service reports an end that is not one, in pages from the top: nobody can know that rows are missing. */
+  /** The service reports a false end, in pages from the top: no client can know that rows are missing. */
   readonly lies: boolean;
   /** What Postgres refuses of its rows, by triggers (`refusals/triggers.ts`); left out: nothing. */
   readonly refusals?: Refusals;

@@ -26,7 +26,7 @@ interface Rows {
 }
 
 /**
- * Whoever else works in the account: inserts, also late ones (below IDs that are there), changes that move rows in
+ * Another user of the account: inserts, also late ones (below IDs that are there), changes that move rows in
  * lists by score or by last update, deletes, restores, and deletes many at once. Each is one synchronous call, and is
  * written down in the log at its moment.
  */

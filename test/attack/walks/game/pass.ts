@@ -1,6 +1,6 @@
 import { KeyRefused } from '../../../../src/model/errors.ts';
 import { messageOf } from '@research-mirror/runtime/message';
-import type { GameRecord } from '../../support/game-record.ts';
+import type { GameRecord } from '../../support/attack.ts';
 import type { MirrorAccount } from '../mirror-account.ts';
 import type { ListName } from '../checks/mirrored.ts';
 import { OPERATOR } from '../../../support/mirror/operator.ts';

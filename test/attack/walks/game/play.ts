@@ -4,10 +4,9 @@ import { systemClock } from '@research-mirror/runtime/clock';
 import { messageOf } from '@research-mirror/runtime/message';
 import { Stopped } from '@research-mirror/runtime/service';
 import { Draw } from '../../support/draw.ts';
-import type { GameResult } from '../../support/findings.ts';
+import { GameRecord, type GameResult } from '../../support/attack.ts';
 import { Checks } from '../checks/checks.ts';
 import { openDeletions } from '../checks/freshness.ts';
-import { GameRecord } from '../../support/game-record.ts';
 import { describeGame, type Game } from './game.ts';
 import { type MirrorAccount, openMirrorAccount } from '../mirror-account.ts';
 import { type ListName, listNames } from '../checks/mirrored.ts';
@@ -191,7 +190,7 @@ class Run {
     }
   }
 
-  /** Readings while Postgres refuses rows: each item is mirrored, or set apart. Then it refuses no more. */
+  /** Readings while Postgres refuses rows: each item is mirrored, or in quarantine. Then it refuses none. */
   async #readRefused(account: MirrorAccount): Promise<void> {
     const { db } = this.#table;
     let errors: string[] = [];

@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import { messageOf } from '@research-mirror/runtime/message';
-import type { Finding } from '../../support/findings.ts';
+import type { Finding } from '../../support/attack.ts';
 import {
   compareRows,
   keysOf,

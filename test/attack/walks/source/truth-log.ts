@@ -7,14 +7,8 @@ export interface SourceScope {
   readonly list: string;
 }
 
-/** A row of the source. */
-export interface SourceRow {
-  readonly scope: SourceScope;
-  readonly id: string;
-}
-
 interface Life {
-  readonly row: SourceRow;
+  readonly row: { readonly scope: SourceScope; readonly id: string };
   /** When it came and went: milliseconds since the epoch. */
   readonly turns: { readonly at: number; readonly present: boolean }[];
   /** When it changed its place in the list's order. */
@@ -41,7 +35,7 @@ export class TruthLog {
   }
 
   /** Every row that ever was there. */
-  rows(): SourceRow[] {
+  rows(): Life['row'][] {
     return [...this.#lives.values()].map(({ row }) => row);
   }
 
@@ -69,7 +63,7 @@ export class TruthLog {
 
   /** Whether the row itself was ever there (`present`), or not there, from `from` to `to`. */
   #was(present: boolean, scope: SourceScope, id: string, from: number, to: number): boolean {
-    // A row that nobody wrote down never was there.
+    // A row that is not in the log was never there.
     let now = false;
     for (const turn of this.#lives.get(rowName(scope, id))?.turns ?? []) {
       if (turn.at > to) break;

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type Answered, Group, Pace } from './group-budget.ts';
+import { GroupBudget, OtherUsers, Pace, type RateAnswer } from './group-budget.ts';
 import { RouteLimits } from './rate-headers.ts';
 
 const HOUR = 3_600_000;
@@ -90,7 +90,7 @@ const answer = fc.record({
   refused: fc.boolean(),
 });
 
-function answered(sentAt: number, { limit, remaining }: { limit: number; remaining: number }): Answered {
+function answered(sentAt: number, { limit, remaining }: { limit: number; remaining: number }): RateAnswer {
   const headers = { limit, remaining, resetInMs: undefined, retryAfterMs: undefined };
   return { route: 'a', sentAt, receivedAt: sentAt + 50, headers };
 }
@@ -99,7 +99,7 @@ describe('whatever a service answers', () => {
   it('others never push a group below one request each 12 s, or a quarter of its limit where that is less', () => {
     fc.assert(
       fc.property(fc.array(answer, { maxLength: 60 }), fc.constantFrom(1, 0.8), (answers, share) => {
-        const group = new Group('other', share);
+        const group = new GroupBudget('other', share);
         let now = T;
         for (const { afterMs, ...each } of answers) {
           now += afterMs;
@@ -115,7 +115,7 @@ describe('whatever a service answers', () => {
   it('a request goes within its slots and a quarter of an hour, whatever is refused', () => {
     fc.assert(
       fc.property(fc.array(answer, { maxLength: 60 }), (answers) => {
-        const group = new Group('other', 1);
+        const group = new GroupBudget('other', 1);
         let now = T;
         for (const { afterMs, refused, ...each } of answers) {
           now += afterMs;
@@ -133,7 +133,7 @@ describe('whatever a service answers', () => {
 });
 
 it('a 429 is explained by others who were seen, or by a lower limit that it names the first time', () => {
-  const group = new Group('other', 1);
+  const group = new GroupBudget('other', 1);
   const refuse = (now: number, limit: number): string | undefined => {
     group.sent(now, false);
     return group.refused(answered(now, { limit, remaining: 0 }));
@@ -146,4 +146,99 @@ it('a 429 is explained by others who were seen, or by a lower limit that it name
   group.sent(T + 3_000, false);
   group.accepted(answered(T + 3_000, { limit: 30, remaining: 5 }));
   expect(refuse(T + 4_000, 30)).toBe('others');
+});
+
+describe('others’ use of a key', () => {
+  it('is the highest of the last 65 s, as a plain list has it', () => {
+    const step = fc.record({
+      afterMs: fc.integer({ min: 0, max: 30_000 }),
+      use: fc.integer({ min: -5, max: 60 }),
+    });
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 80 }), (steps) => {
+        const others = new OtherUsers();
+        const seen: { at: number; use: number }[] = [];
+        let now = T;
+        for (const [index, { afterMs, use }] of steps.entries()) {
+          now += afterMs;
+          // No value stays: `Remaining` differs from the one before.
+          others.observe(100 + use + index, 100 + index, 0, now);
+          seen.push({ at: now, use });
+          const recent = seen.filter(({ at }) => at + 65_000 > now).map((each) => Math.max(0, each.use));
+          expect(others.highest(now)).toBe(Math.max(...recent));
+        }
+      }),
+    );
+  });
+
+  it.each([
+    [0, 0],
+    [1, 3],
+    [9, 13],
+    [30, 37],
+  ])('of %i leaves them %i slots: a margin for their next window', (use, headroom) => {
+    const others = new OtherUsers();
+    others.observe(60, 60 - use, 0, T);
+    expect(others.headroom(T)).toBe(headroom);
+    expect(others.headroom(T + 65_000)).toBe(0);
+  });
+});
+
+/** Answers each 12 s with these values of `Remaining`, beside our own use. @returns whether it is ignored */
+function ignored(values: readonly (readonly [remaining: number, ours: number] | '429')[]): boolean {
+  const others = new OtherUsers();
+  return values
+    .map((value, index) => {
+      if (value !== '429') return others.observe(60, value[0], value[1], T + index * 12_000);
+      others.refused();
+      return false;
+    })
+    .includes(true);
+}
+
+const times = <T>(count: number, value: T): T[] => Array.from({ length: count }, () => value);
+
+describe('a Remaining that stays for two windows', () => {
+  it('at 0 is ignored', () => {
+    expect(ignored(times(10, [0, 5]))).toBe(false);
+    expect(ignored(times(11, [0, 5]))).toBe(true);
+  });
+
+  it('at another value is ignored where our own use changed meanwhile: even use of others leaves it where it is', () => {
+    expect(ignored(times(20, [4, 5]))).toBe(false);
+    expect(ignored([[4, 2], ...times(10, [4, 5] as const)])).toBe(true);
+  });
+
+  it('counts from each 429: a user who takes every slot leaves it at 0', () => {
+    expect(ignored([...times(10, [0, 5] as const), '429', ...times(10, [0, 5] as const)])).toBe(false);
+  });
+
+  it('is not ignored while it shows no other user', () => {
+    expect(ignored(times(30, [0, 60]))).toBe(false);
+  });
+
+  it('is ignored for a further hour where it was never above that, though it moves', () => {
+    const others = new OtherUsers();
+    for (let index = 0; index <= 10; index++) others.observe(60, 4, index < 1 ? 1 : 5, T + index * 12_000);
+    const until = others.ignoredUntil;
+    expect(others.observe(60, 4, 30, until)).toBe(true);
+    expect(others.ignoredUntil).toBe(until + 3_600_000);
+    expect(others.observe(60, 2, 60, until + 3_600_000)).toBe(false);
+    expect(others.observe(60, 2, 57, until + 3_600_000)).toBe(true);
+    expect(others.observe(60, 4, 55, until + 7_200_000)).toBe(true);
+    others.observe(60, 5, 55, until + 7_200_001);
+    expect(others.observe(60, 4, 30, until + 10_800_000)).toBe(false);
+    expect(others.highest(until + 10_800_000)).toBe(26);
+  });
+
+  it('is ignored for an hour, and shows no other user meanwhile', () => {
+    const others = new OtherUsers();
+    for (let index = 0; index <= 10; index++) others.observe(60, 0, 5, T + index * 12_000);
+    const at = T + 120_000;
+    expect([others.highest(at), others.ignoredUntil]).toEqual([0, at + 3_600_000]);
+    others.observe(60, 10, 5, at + 3_599_999);
+    expect(others.highest(at + 3_599_999)).toBe(0);
+    others.observe(60, 10, 5, at + 3_600_000);
+    expect(others.highest(at + 3_600_000)).toBe(45);
+  });
 });

@@ -2,9 +2,9 @@ import { expect, it } from 'vitest';
 import { VirtualClock } from '@research-mirror/runtime/testing/virtual-clock';
 import { AT, sampleProblem } from '../../test/support/processes/status-report.ts';
 import type { Problem } from '../status/problem.ts';
-import { problemLog } from './problem-log.ts';
+import { problemLog } from './notifier.ts';
 
-it('says once that a problem began, and once that it is over', async () => {
+it('the log says once that a problem began, and once that it is over', async () => {
   const clock = new VirtualClock();
   const lines: string[] = [];
   const say = (level: string) => (line: unknown) => void lines.push(`${level} ${String(line)}`);

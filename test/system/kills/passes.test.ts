@@ -1,4 +1,4 @@
-import { afterEach, expect, it } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import { systemClock } from '@research-mirror/runtime/clock';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
 import { seeded } from '../../support/random.ts';
@@ -50,4 +50,16 @@ it('a full walk that is killed again and again keeps to the limit: no request is
     select count(*)::int as count, (select count(*)::int from mirror.research_jobs_history) as again
     from mirror.research_jobs`);
   expect(rows).toEqual([{ count: 6_000, again: 0 }]);
+});
+
+describe('two passes at a time without a daemon', () => {
+  it('do not mix: the second one ends with 3 and says who holds the account', async () => {
+    system = await createSystem({ latencyMin: 1_000, latencyMax: 1_000 });
+    const first = system.begin(['sync', '--full']);
+    await eventually('its first page', async () => (await system.sandbox.control.counters()).requests > 2);
+    const { code, stdout } = await system.run(['sync']);
+    expect(code).toBe(3);
+    expect(stdout).toContain(`account 1001 is held by "research-mirror sync" (process ${first.child.pid})`);
+    expect((await first.ended).code).toBe(0);
+  });
 });
