@@ -99,9 +99,8 @@ export async function findAccounts(context: KeyContext, signal: AbortSignal) {
 export class AccountUnservable extends AccountMoved {}
 
 /**
- * The keys that may be used for the account: not those that answered for another one. Called before all other work for
- * an account, since no request may go to a service that it was not mirrored from.
- * @param keys of the account, as far as known
+ * The account's keys that may be used: not those that answered for another one. Called before all other work for an
+ * account, since no request may go to a service that it was not mirrored from.
  * @throws AccountUnservable
  */
 export async function servableKeys(

@@ -139,11 +139,10 @@ export function accountService(options: {
   };
 }
 
-/** Delays before the pings of a refused key, ms (docs/design/ownership.md, "Refused keys"); the last one repeats. */
-const WAITS_MS = [30_000, 60_000, 300_000] as const;
-const LONGEST_WAIT_MS = 900_000;
-
-/** @param refusals number of earlier refusals @returns milliseconds */
+/**
+ * Delay before the next ping of a refused key, ms (docs/design/ownership.md, "Refused keys").
+ * @param refusals number of earlier refusals
+ */
 export function refusedKeyWait(refusals: number): number {
-  return WAITS_MS[refusals] ?? LONGEST_WAIT_MS;
+  return [30_000, 60_000, 300_000][refusals] ?? 900_000;
 }

@@ -56,8 +56,7 @@ export function accountsService(context: ProcessContext, keys: readonly Secret[]
 
   const find = async (key: Secret, signal: AbortSignal): Promise<void> => {
     const name = hashOfKey(key).slice(0, 8);
-    /** Reasons that were logged. */
-    const said = new Set<string>();
+    const logged = new Set<string>();
     let refusals = 0;
     let failures = 0;
     for (;;) {
@@ -77,9 +76,9 @@ export function accountsService(context: ProcessContext, keys: readonly Secret[]
         const message = messageOf(error);
         unknown.set(name, message);
         const remedy = refused ? '; set a good MIRROR_API_KEY' : '';
-        const told = said.has(message) || error instanceof ServiceDown || isDatabaseDown(error);
-        said.add(message);
-        log[told ? 'debug' : refused ? 'error' : 'warn'](
+        const isLogged = logged.has(message) || error instanceof ServiceDown || isDatabaseDown(error);
+        logged.add(message);
+        log[isLogged ? 'debug' : refused ? 'error' : 'warn'](
           `API key ${name}…: ${message}${remedy}; asked again in ${waitMs / 1000} s`,
         );
         await link.clock.sleep(waitMs, signal);

@@ -41,7 +41,6 @@ export async function ask(
     /** The process that carries them out. */
     readonly to: string;
     readonly onProgress: (progress: unknown) => void;
-    /** Whether that process lives. */
     readonly lives: () => Promise<boolean>;
     readonly clock: Clock;
     /** An abort withdraws them. */

@@ -148,10 +148,7 @@ export const SYNC: AccountCommand<SyncArguments, CollectionPass, PassProgress> =
 
 export type SyncReport = Awaited<ReturnType<typeof runSync>>;
 
-/**
- * One pass over the collections: by the daemon that owns the accounts, or else by this process.
- * @throws errors that concern all accounts; the signal's reason (committed pages stay)
- */
+/** One pass over the collections; committed pages stay. @throws errors that concern all accounts; the signal's reason */
 export async function runSync(
   config: ServiceConfig,
   options: RunOptions<PassProgress>,

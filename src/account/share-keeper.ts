@@ -13,7 +13,6 @@ export interface SharedAccount {
   readonly userId: string;
   /** `unable`: left to others; `waits` for its turn; `busy`: is opened or closed; `works`: owned and read here. */
   standing(): 'unable' | 'waits' | 'busy' | 'works';
-  /** Its turn has come. */
   take(): void;
   /** Stops and releases it, so that another daemon takes it. */
   giveUp(): void;

@@ -137,10 +137,7 @@ export function afterRequest(
   };
 }
 
-/**
- * Whether the known secret belongs to the present registration: it came with the last registration request, or that
- * request was refused and deliveries are still signed with it.
- */
+/** Whether the known secret is in force: the last registration gave it, or was refused and deliveries use it still. */
 function knowsItsSecret(it: Registration): boolean {
   const { state, secret, registeringAt, verifiedAt } = it;
   if (secret === null || state === 'registering') return false;

@@ -61,10 +61,7 @@ export type ListenerAnswer = ReturnType<typeof answer>;
 /** Bodies above this size take turns, with all other work between them: hashing one takes some milliseconds. */
 const TURN_BYTES = 64 * 1024;
 
-interface Delivery extends Pick<HttpRequest, 'headers' | 'body'> {
-  /** As in the path: decimal digits. */
-  readonly userId: string;
-}
+type Delivery = Pick<HttpRequest, 'headers' | 'body'> & { readonly userId: string };
 
 /** Judges, stores and answers deliveries, in this order (docs/design/events.md, "Deliveries"). */
 export function createReceiver(options: {
