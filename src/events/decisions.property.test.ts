@@ -42,7 +42,7 @@ const settings: fc.Arbitrary<RegistrationSettings> = fc.record({
 });
 const isOwn = ({ ownUrls }: Registration, at: string): boolean => ownUrls.some((own) => sameUrl(own, at));
 
-it('a decision about the webhook asks for nothing on hold, and replaces another’s only where that is configured', () => {
+it('a decision about the webhook registers nothing on hold, and replaces another’s only if that is configured', () => {
   fc.assert(
     fc.property(registration, seen, settings, (it, there, how) => {
       const { kind, change } = judge(it, there, how);
@@ -56,7 +56,7 @@ it('a decision about the webhook asks for nothing on hold, and replaces another�
   );
 });
 
-it('a webhook that is in order is registered again only where both witnesses say so, and at most hourly', () => {
+it('a webhook in order is registered again only if signatures and changes show it, and at most hourly', () => {
   fc.assert(
     fc.property(registration, settings, (it, how) => {
       const inOrder: Registration = {
@@ -75,7 +75,7 @@ it('a webhook that is in order is registered again only where both witnesses say
   );
 });
 
-it('a second replacement of the webhook within an hour is not answered by a registration', () => {
+it('a second replacement of the webhook within an hour causes no registration', () => {
   fc.assert(
     fc.property(registration, seen, settings, (it, there, how) => {
       const { kind, change } = judge(it, there, how);
@@ -86,7 +86,7 @@ it('a second replacement of the webhook within an hour is not answered by a regi
   );
 });
 
-it('a look at the webhook is due within an hour, and one that was made is not due again at once', () => {
+it('a look at the webhook is due within an hour, and not again at once', () => {
   fc.assert(
     fc.property(registration, seen, settings, (it, there, how) => {
       expect(lookAt(it, how).getTime()).toBeLessThanOrEqual(inMinutes(62).getTime());
