@@ -42,7 +42,7 @@ export function accountsService(context: ProcessContext, keys: readonly Secret[]
   /** Number of keys without a known owner; undefined before they are sorted. */
   let strangers: number | undefined;
 
-  /** Runs the account; a running one is restarted with more keys. One at a time: each account has one runner. */
+  /** Runs the account, or restarts it with more keys. One at a time: two runners would take it from each other. */
   const run = (userId: string, more: readonly Secret[], signal: AbortSignal): Promise<void> =>
     turns.run(async () => {
       const before = runners.get(userId);

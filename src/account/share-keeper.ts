@@ -129,6 +129,7 @@ export function shareKeeper(
     const ours = [...targets.values()].filter((target) => target === self).length;
     const as = isShared ? `one of ${daemons.length} daemons` : 'the only daemon';
     const next = `shares out: ${ours} of ${countOf(serves.size, 'account')}, as ${as}`;
+    // A daemon that was alone from the start has nothing to log.
     if (next !== share && (isShared || wasShared)) log.info(next);
     [share, wasShared] = [next, isShared];
     if (isLeft) return LEFT_MS;

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { isLately, type Registration, REGISTRATION_STATES, type Seen } from './registration.ts';
-import { judge, lookAt, ON_HOLD, type RegistrationSettings, sameUrl } from './decisions.ts';
+import { decide, lookAt, ON_HOLD, type RegistrationSettings, sameUrl } from './decisions.ts';
 
 // Whatever is stored, shown and configured.
 
@@ -45,7 +45,7 @@ const isOwn = ({ ownUrls }: Registration, at: string): boolean => ownUrls.some((
 it('a decision about the webhook registers nothing on hold, and replaces another’s only if that is configured', () => {
   fc.assert(
     fc.property(registration, seen, settings, (it, there, how) => {
-      const { kind, change } = judge(it, there, how);
+      const { kind, change } = decide(it, there, how);
       if (it.onHold) expect(kind).toBe('record');
       if (kind !== 'register') return;
       expect(change).toMatchObject({ state: 'registering', url: WANTED, registeringAt: NOW });
@@ -66,7 +66,7 @@ it('a webhook in order is registered again only if signatures and changes show i
         ownUrls: [WANTED],
         registeredAt: inMinutes(1),
       };
-      const { kind } = judge(inOrder, shown(WANTED, true), { ...how, wanted: WANTED });
+      const { kind } = decide(inOrder, shown(WANTED, true), { ...how, wanted: WANTED });
       if (kind !== 'register') return;
       expect(it.mismatches).toBe(3);
       expect(how.unannounced).toBeGreaterThanOrEqual(3);
@@ -78,7 +78,7 @@ it('a webhook in order is registered again only if signatures and changes show i
 it('a second replacement of the webhook within an hour causes no registration', () => {
   fc.assert(
     fc.property(registration, seen, settings, (it, there, how) => {
-      const { kind, change } = judge(it, there, how);
+      const { kind, change } = decide(it, there, how);
       const before = it.replacedAt.filter((at) => at > ago(60)).length;
       const after = change.replacedAt?.length ?? 0;
       expect(kind === 'register' && after > before && after > 1).toBe(false);
@@ -90,7 +90,7 @@ it('a look at the webhook is due within an hour, and not again at once', () => {
   fc.assert(
     fc.property(registration, seen, settings, (it, there, how) => {
       expect(lookAt(it, how).getTime()).toBeLessThanOrEqual(inMinutes(62).getTime());
-      const { kind, change } = judge(it, there, how);
+      const { kind, change } = decide(it, there, how);
       if (kind !== 'record') return;
       const looked = { ...it, ...change, checkedAt: NOW };
       expect(lookAt(looked, { ...how, fresh: false }).getTime()).toBeGreaterThan(NOW.getTime());

@@ -3,7 +3,7 @@ import { UNREGISTERED } from '../../test/support/webhooks/registration-world.ts'
 import type { Registration, Seen } from './registration.ts';
 import {
   afterRequest,
-  judge,
+  decide,
   lookAt,
   nothingArrives,
   ON_HOLD,
@@ -56,8 +56,8 @@ function shown(url: string, more: Partial<Exclude<Seen, 'none'>> = {}): Exclude<
   return { url, active: true, source: '{}', ...more };
 }
 
-function judged(seen: Seen, changes: Stored = {}, settings: Settings = {}): ReturnType<typeof judge> {
-  return judge({ ...REGISTERED, ...changes }, seen, { ...SETTINGS, ...settings });
+function judged(seen: Seen, changes: Stored = {}, settings: Settings = {}): ReturnType<typeof decide> {
+  return decide({ ...REGISTERED, ...changes }, seen, { ...SETTINGS, ...settings });
 }
 
 const record = (change: object) => ({ kind: 'record', change });

@@ -66,7 +66,7 @@ export function lookAt(it: Registration, { wanted, fresh, unannounced }: Registr
  * ours is missing or changed, or if its secret is unknown or doubtful.
  * @returns `register`: the change is committed before the request is written, and `why` is logged after it
  */
-export function judge(it: Registration, seen: Seen, settings: RegistrationSettings) {
+export function decide(it: Registration, seen: Seen, settings: RegistrationSettings) {
   const { state, ownUrls, onHold, now } = it;
   const { wanted, takeover, fresh } = settings;
   const active = seen !== 'none' && seen.active !== false;

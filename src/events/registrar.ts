@@ -3,7 +3,7 @@ import { DatabaseUnavailable } from '@research-mirror/runtime/errors';
 import type { Logger } from '@research-mirror/runtime/logger';
 import { messageOf } from '@research-mirror/runtime/message';
 import { KeyRefused, LeaseLost, ServiceDown } from '../model/errors.ts';
-import { afterRequest, goAstray, hostOf, judge, lookAt, nothingArrives } from './decisions.ts';
+import { afterRequest, goAstray, hostOf, decide, lookAt, nothingArrives } from './decisions.ts';
 import { type RegistrationSettings, settledBy, silence } from './decisions.ts';
 import { type Registration, type RegistrationChange, type Seen, UNANNOUNCED } from './registration.ts';
 import { askWhatIsRegistered, register, type WebhookService } from './service-calls.ts';
@@ -58,14 +58,14 @@ export function registrar(options: {
 
     /** Decides again right before the request: what is stored may have changed while it waited for its slot. */
     const claim = async (seen: Seen): Promise<boolean> => {
-      const { kind, change } = judge(await load(), seen, settings());
+      const { kind, change } = decide(await load(), seen, settings());
       if (kind !== 'register') return false;
       // Committed before the request is written: after a crash the successor knows that it may be under way.
       await store.save((now) => ({ ...change, checkedAt: now }), seen);
       return true;
     };
 
-    const registerAgain = async (seen: Seen, before: Registration, why?: string): Promise<void> => {
+    const registerUrl = async (seen: Seen, before: Registration, why?: string): Promise<void> => {
       const url = wanted ?? '';
       // Asked first: the new secret is stored as soon as it comes.
       const astray = await whyAstray();
@@ -98,8 +98,8 @@ export function registrar(options: {
     const look = async (): Promise<void> => {
       const seen = await askWhatIsRegistered(service, signal);
       const before = await load();
-      const { kind, change, why } = judge(before, seen, settings());
-      if (kind === 'register') return registerAgain(seen, before, why);
+      const { kind, change, why } = decide(before, seen, settings());
+      if (kind === 'register') return registerUrl(seen, before, why);
       const error = change.state === 'registered' ? { error: await whyNothingComes(before) } : {};
       await store.save((now) => ({ ...change, ...error, checkedAt: now }), seen);
       fresh = false;
