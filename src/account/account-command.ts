@@ -1,47 +1,36 @@
-import { ask, type CommandHandler } from './commands.ts';
-import type { ServiceConfig } from '../config/config.ts';
-import { createFleetStore, DAEMON, livingHolder } from '../postgres/lease.ts';
-import { type Operator, operatorOn } from '../postgres/operator-log.ts';
-import type { CollectionName } from '../model/collections.ts';
-import { KeyRefused, LeaseLost } from '../model/errors.ts';
 import { messageOf } from '@research-mirror/runtime/message';
 import { Stopped } from '@research-mirror/runtime/service';
-import type { AccountRunner } from './account-runner.ts';
-import { findAccounts, type UnknownKey } from './account-keys.ts';
-import type { Account, ProcessContext } from './account.ts';
-import { AccountHeld, withAccount } from './with-account.ts';
+import type { ServiceConfig } from '../config/config.ts';
+import type { CollectionName, Scope } from '../model/collections.ts';
+import { KeyRefused, LeaseLost } from '../model/errors.ts';
+import { createFleetStore, DAEMON, livingHolder } from '../postgres/lease.ts';
 import type { WorkOptions } from '../postgres/open-mirror.ts';
-import { asProcess } from './process.ts';
+import { type Operator, operatorOn } from '../postgres/operator-log.ts';
+import { findAccounts, type UnknownKey } from './account-keys.ts';
+import type { AccountRunner } from './accounts-service.ts';
+import type { Account } from './account.ts';
+import { ask, type CommandHandler } from './commands.ts';
+import { asProcess, type ProcessContext } from './process.ts';
+import { AccountHeld, withAccount } from './with-account.ts';
 
 /** Arguments of a command: the JSON of its row. */
-export interface Asked {
+export interface CommandArguments {
   readonly collections: readonly CollectionName[];
-}
-
-/** More of its row's JSON: whose accounts, and who asked. Rows of 0.2 do not say who. */
-interface Row {
-  readonly userIds: readonly string[];
-  readonly askedBy?: Operator;
 }
 
 const UNKNOWN: Operator = { databaseUser: null, osUser: null, program: null };
 
-/** Progress of a command. */
-export interface CollectionProgress {
-  readonly userId: string;
-  readonly collection: CollectionName;
-}
+export type CollectionProgress = Pick<Scope, 'userId' | 'collection'>;
 
 /** A command that runs account by account, in the process that owns the account. */
-export interface AccountCommand<A extends Asked, T, P extends CollectionProgress> {
+export interface AccountCommand<A extends CommandArguments, T, P extends CollectionProgress> {
   /** `verify`: kind of its rows and name of its process for others. */
   readonly name: string;
   /** The result for a collection for which it was not done. */
   readonly notDone: (userId: string, collection: CollectionName, why: string) => T;
-  readonly work: (account: Account, asked: A, run: CommandRun<P>) => Promise<T[]>;
+  readonly work: (account: Account, given: A, run: CommandRun<P>) => Promise<T[]>;
 }
 
-/** Given to the work on an account. */
 export interface CommandRun<P> {
   readonly context: ProcessContext;
   readonly askedBy: Operator;
@@ -51,11 +40,8 @@ export interface CommandRun<P> {
   readonly onProgress: (progress: P) => void;
 }
 
-/**
- * A refused key, or a lease that is lost or another's, stops that account only. @returns a handler that throws other
- * errors
- */
-function orNotDone<A extends Asked, T, P extends CollectionProgress>(
+/** A refused key, or a lost or foreign lease, stops only that account. @returns a handler that throws other errors */
+function orNotDone<A extends CommandArguments, T, P extends CollectionProgress>(
   { notDone }: AccountCommand<A, T, P>,
   { collections }: A,
   userId: string,
@@ -67,41 +53,39 @@ function orNotDone<A extends Asked, T, P extends CollectionProgress>(
 }
 
 /** Handles the command in a daemon, for the accounts of its row: one, or several in an older version's row. */
-export function commandHandler<A extends Asked, T, P extends CollectionProgress>(
+export function commandHandler<A extends CommandArguments, T, P extends CollectionProgress>(
   command: AccountCommand<A, T, P>,
   context: ProcessContext,
   runners: () => readonly AccountRunner[],
 ): CommandHandler {
-  return async (given, { signal, report }) => {
-    const asked = given as A & Row;
-    const { askedBy = UNKNOWN } = asked;
+  return async (row, { signal, report }) => {
+    // Rows of 0.2 do not say who asked.
+    const given = row as A & { readonly userIds: readonly string[]; readonly askedBy?: Operator };
+    const { askedBy = UNKNOWN } = given;
     const states = new Map<string, P>();
     const onProgress = (each: P): void => {
       states.set(`${each.userId}/${each.collection}`, each);
       report([...states.values()]);
     };
     const workOn = async (userId: string): Promise<T[]> => {
-      const account = runners()
-        .find((runner) => runner.userId === userId)
-        ?.current();
+      const runner = runners().find((each) => each.userId === userId);
+      const account = runner?.current();
       if (account === undefined) throw new LeaseLost('the daemon does not hold the account at the moment');
       try {
-        return await command.work(account, asked, { context, askedBy, isDaemon: true, signal, onProgress });
+        return await command.work(account, given, { context, askedBy, isDaemon: true, signal, onProgress });
       } catch (error) {
-        // The account's loops find it out as well: they stop and ping until a key is good.
+        // The account's loops find out as well: they stop and ping until a key is good.
         if (error instanceof KeyRefused)
           for (const name of context.config.collections) account.service.pollDue(name);
         throw error;
       }
     };
-    const all = asked.userIds.map((userId) => workOn(userId).catch(orNotDone(command, asked, userId)));
+    const all = given.userIds.map((userId) => workOn(userId).catch(orNotDone(command, given, userId)));
     return (await Promise.all(all)).flat();
   };
 }
 
-export interface RunOptions<P> extends WorkOptions {
-  readonly onProgress: (progress: P) => void;
-}
+export type RunOptions<P> = WorkOptions & Pick<CommandRun<P>, 'onProgress'>;
 
 /**
  * Runs the command for every account of the configured keys: this process takes the accounts that no daemon owns and
@@ -109,11 +93,11 @@ export interface RunOptions<P> extends WorkOptions {
  * @returns the results, and the keys whose account is unknown: the service refused them or did not answer
  * @throws errors that concern all accounts; the signal's reason
  */
-export async function runCommand<A extends Asked, T, P extends CollectionProgress>(
+export async function runCommand<A extends CommandArguments, T, P extends CollectionProgress>(
   config: ServiceConfig,
   { onProgress, ...options }: RunOptions<P>,
   command: AccountCommand<A, T, P>,
-  asked: A,
+  given: A,
 ): Promise<{ readonly results: readonly T[]; readonly unknownKeys: readonly UnknownKey[] }> {
   return asProcess(config, command.name, options, async ({ context }) => {
     // Bypasses the queue for a connection, which the accounts of this process may fill.
@@ -123,7 +107,7 @@ export async function runCommand<A extends Asked, T, P extends CollectionProgres
     const failed = new AbortController();
     const signal = AbortSignal.any([options.signal, failed.signal]);
     const leave = async (userIds: readonly string[], to: string): Promise<T[]> => {
-      const rows = userIds.map((userId) => ({ ...asked, userIds: [userId], askedBy }) satisfies Row);
+      const rows = userIds.map((userId) => ({ ...given, userIds: [userId], askedBy }));
       const results = await ask(db, rows, {
         kind: command.name,
         to,
@@ -140,7 +124,7 @@ export async function runCommand<A extends Asked, T, P extends CollectionProgres
       const keys = accounts.get(userId) ?? [];
       try {
         return await withAccount(context, { userId, keys, signal }, (account) =>
-          command.work(account, asked, { context, askedBy, isDaemon: false, signal, onProgress }),
+          command.work(account, given, { context, askedBy, isDaemon: false, signal, onProgress }),
         );
       } catch (error) {
         if (!(error instanceof AccountHeld && error.by.command === DAEMON)) throw error;
@@ -154,7 +138,7 @@ export async function runCommand<A extends Asked, T, P extends CollectionProgres
     });
     const parts = Array.from(byDaemon, ([daemon, userIds]) =>
       daemon === ''
-        ? userIds.map((userId) => take(userId).catch(orNotDone(command, asked, userId)))
+        ? userIds.map((userId) => take(userId).catch(orNotDone(command, given, userId)))
         : [leave(userIds, daemon)],
     ).flat();
     try {

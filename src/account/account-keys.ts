@@ -1,46 +1,29 @@
 import { messageOf } from '@research-mirror/runtime/message';
-import type { Clock, Random } from '@research-mirror/runtime/clock';
-import { askKeyOwner, createApi, type Exchange } from '../service/api.ts';
-import type { ServiceGate } from '../service/service-gate.ts';
-import type { Transport } from '../service/transport.ts';
+import type { ServiceConfig } from '../config/config.ts';
+import { hashOfKey, type Secret } from '../config/secret.ts';
+import { AccountMoved, KeyRefused } from '../model/errors.ts';
+import { knownKeys, otherService, rememberKey, storedOrigin } from '../postgres/accounts.ts';
+import type { Db } from '../postgres/db.ts';
+import { askKeyOwner, createApi } from '../service/api.ts';
+import { createFirstPingStore, OwnerKnown } from '../service/budget-store.ts';
 import { Budget } from '../service/budget.ts';
 import type { BudgetEvent } from '../service/key-budget.ts';
 import type { BudgetStore } from '../service/slot-store.ts';
-import type { ServiceConfig } from '../config/config.ts';
-import { hashOfKey, type Secret } from '../config/secret.ts';
-import { knownKeys, otherService, rememberKey, storedOrigin } from '../postgres/accounts.ts';
-import { createFirstPingStore, OwnerKnown } from '../service/budget-store.ts';
-import type { Db } from '../postgres/db.ts';
-import { AccountMoved, KeyRefused } from '../model/errors.ts';
-import type { Privacy } from '../model/privacy.ts';
-import type { KnownPages } from '../model/known-pages.ts';
 
-/** Dependencies of a key's client and budget. */
-export interface ServiceLink {
-  readonly transport: Transport;
-  /** One for all keys of the service. */
-  readonly gate?: ServiceGate;
-  /** Pages read before by this process, of any account. */
-  readonly known?: KnownPages;
-  readonly privacy?: Privacy;
+/** Dependencies of clients and budgets, shared by all keys of the service. */
+export interface ServiceLink extends Omit<Parameters<typeof createApi>[0], 'key' | 'budget'> {
+  /** MIRROR_BUDGET_SHARE. */
   readonly share: number;
-  /** Whether another process waits to take over an account; left out: none. */
-  readonly isAwaited?: () => boolean;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly scrub: (text: string) => string;
-  readonly onExchange: (exchange: Exchange) => void;
   readonly onBudgetEvent: (keyHash: string, event: BudgetEvent) => void;
 }
 
-/** Configured keys with their store and service. */
 interface KeyContext {
   readonly db: Db;
   readonly link: ServiceLink;
   readonly config: Pick<ServiceConfig, 'service'>;
 }
 
-/** Makes the key's client and its budget, which starts from the stored state. */
+/** Makes the client of a key, and its budget, which starts from the stored state. */
 export async function linkKey(link: ServiceLink, key: Secret, store: BudgetStore) {
   const keyHash = hashOfKey(key);
   const budget = new Budget({
@@ -55,10 +38,9 @@ export async function linkKey(link: ServiceLink, key: Secret, store: BudgetStore
 
 /** Keys by owner as stored by earlier runs, and the keys whose owner is unknown. */
 export async function sortKeys(db: Db, keys: readonly Secret[]) {
-  const known = new Map(
-    (await knownKeys(db, keys.map(hashOfKey))).map(({ keyHash, userId }) => [keyHash, userId]),
-  );
-  const byOwner = Map.groupBy(keys, (key) => known.get(hashOfKey(key)) ?? '');
+  const stored = await knownKeys(db, keys.map(hashOfKey));
+  const owners = new Map(stored.map(({ keyHash, userId }) => [keyHash, userId]));
+  const byOwner = Map.groupBy(keys, (key) => owners.get(hashOfKey(key)) ?? '');
   const unknown = byOwner.get('') ?? [];
   byOwner.delete('');
   return { byOwner, unknown };
@@ -66,9 +48,7 @@ export async function sortKeys(db: Db, keys: readonly Secret[]) {
 
 /**
  * Asks the service for the key's owner, unless another process has just found out, and stores the answer. The ping's
- * slot is stored under the key. Taking the account later rereads the key's budget, since another process may use it
- * until then.
- * @returns the account
+ * slot is stored under the key. Taking the account rereads the key's budget: another process may use it until then.
  * @throws KeyRefused; errors of requests
  */
 export async function askOwner(
@@ -90,20 +70,16 @@ export async function askOwner(
   }
 }
 
-export interface UnknownKey {
-  /** As in logs: the beginning of its hash. */
-  readonly key: string;
-  readonly error: string;
-}
+export type UnknownKey = Awaited<ReturnType<typeof findAccounts>>['unknownKeys'][number];
 
 /**
- * The accounts of the configured keys, and the keys whose owner is unknown. A refused key or one without an answer does
- * not delay others.
+ * The accounts of the configured keys, and the keys without a known owner, by the beginning of their hash. A refused
+ * key does not delay others.
  * @throws the first key's error if no account is known at all; the signal's reason
  */
 export async function findAccounts(context: KeyContext, signal: AbortSignal) {
   const { byOwner: accounts, unknown } = await sortKeys(context.db, context.config.service.keys);
-  const unknownKeys: UnknownKey[] = [];
+  const unknownKeys: { readonly key: string; readonly error: string }[] = [];
   let first: unknown;
   for (const key of unknown) {
     try {
@@ -119,13 +95,12 @@ export async function findAccounts(context: KeyContext, signal: AbortSignal) {
   return { accounts, unknownKeys };
 }
 
-/** No request and no write is allowed for an account: its keys belong to another service or another account. */
+/** The account's keys belong to another service or account: no request and no write is allowed for it. */
 export class AccountUnservable extends AccountMoved {}
 
 /**
- * The keys that may be used for the account, without those that answered for another one. Called before anything else
- * is done for an account: no request may go to a service that the account was not mirrored from.
- * @param keys of the account, as far as known
+ * The account's keys that may be used: not those that answered for another one. Called before all other work for an
+ * account, since no request may go to a service that it was not mirrored from.
  * @throws AccountUnservable
  */
 export async function servableKeys(

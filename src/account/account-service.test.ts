@@ -79,13 +79,13 @@ async function account(answer: Answer = () => ({}), more: Partial<AccountService
 }
 
 describe('a running account', () => {
-  it('polls everything at its start, and reads suspects again that were left', async () => {
+  it('polls everything at its start, and reads earlier suspects again', async () => {
     const { reads } = await account();
     const items = ['list_items due', 'list_items poll', 'list_items settle'];
     expect(reads.toSorted()).toEqual([...items, 'lists poll', 'lists settle']);
   });
 
-  it('looks for lists that are due when a poll found a change of lists, or none looked for half a minute', async () => {
+  it('reads due lists after a poll found a change, or half a minute after the last time', async () => {
     let changed = false;
     const { clock, service, within } = await account((reading) =>
       changed && reading === 'lists poll' ? { totals: addTotals(NO_TOTALS, { updated: 1 }) } : {},
@@ -100,12 +100,12 @@ describe('a running account', () => {
     expect(await dueAfterPoll()).toBe(1);
   });
 
-  it('reads all rows where a poll says that only that can do, and waits for no second proof', async () => {
+  it('reads all rows at once if a poll can not do with less', async () => {
     const { reads } = await account((reading) => ({ fullNeeded: reading === 'list_items poll' }));
     expect(reads).toContain('list_items rows');
   });
 
-  it('does not read all rows twice: a full walk that is to begin will do', async () => {
+  it('does not read all rows twice if a full walk is about to begin', async () => {
     let fails = true;
     const { clock, service, within, reads } = await account((reading) =>
       reading === 'lists poll' ? { fullNeeded: true } : fails && reading === 'lists full' ? AWAY : {},
@@ -120,7 +120,7 @@ describe('a running account', () => {
     expect(reads).not.toContain('lists rows');
   });
 
-  it('begins what is owed once, however often it is told, and again where nothing came of it', async () => {
+  it('begins a due run once, and again if it came to nothing', async () => {
     const { clock, service, count } = await account();
     for (let seconds = 0; seconds < 299; seconds += 1) {
       service.runDue('lists', 'full', DUE);
@@ -137,7 +137,7 @@ describe('a running account', () => {
     expect(count('lists full')).toBe(3);
   });
 
-  it('begins what is owed after a key was refused, and good again', async () => {
+  it('begins a due run again once a refused key is good', async () => {
     let refused = true;
     const { clock, service, within } = await account((reading) =>
       refused && reading.endsWith('full') ? refuse() : {},
@@ -150,7 +150,7 @@ describe('a running account', () => {
     expect(await within(0, 'lists full')).toBe(1);
   });
 
-  it('goes on with a first load within minutes of an outage’s end, however long that was', async () => {
+  it('continues a first load within minutes of the end of an outage', async () => {
     let isAway = true;
     const { clock, service, within, reads } = await account((reading) =>
       isAway && reading === 'lists full' ? AWAY : {},
@@ -163,7 +163,7 @@ describe('a running account', () => {
     expect(reads).toEqual([]);
   });
 
-  it('stops when its keys are refused, asks after 30 s, 1, 5 and 15 minutes, and goes on', async () => {
+  it('stops when its keys are refused, pings after 30 s, 1, 5 and 15 minutes, and continues', async () => {
     let good = false;
     const answer = () => (good ? {} : refuse());
     const { clock, states, within, pings } = await account(answer, { ping: async () => void answer() });
@@ -175,7 +175,7 @@ describe('a running account', () => {
     expect(states).toEqual(['stopped', 'active']);
   });
 
-  it.each([0, 40_000])('is left to other daemons when its keys are refused, %i ms after that', async (ms) => {
+  it.each([0, 40_000])('is left to other daemons that live %i ms after its keys were refused', async (ms) => {
     let others = ms === 0;
     const { clock, service, states, pings } = await account(refuse, {
       ping: async () => refuse(),
@@ -189,7 +189,7 @@ describe('a running account', () => {
     expect(pings).toHaveLength(ms === 0 ? 0 : 1);
   });
 
-  it('ends where it can not be stored that its keys are good again, and waits for no further ping', async () => {
+  it('ends if it can not store that its keys are good again', async () => {
     const { clock, service, states } = await account(refuse, {
       onState: async (state) => {
         if (state === 'active') throw new DatabaseUnavailable('away');
@@ -200,7 +200,7 @@ describe('a running account', () => {
     await expect(service.ended).resolves.toBeInstanceOf(DatabaseUnavailable);
   });
 
-  it('reads suspects again when a walk found some, and once more when the others are due', async () => {
+  it('reads suspects again when a walk found some, and again when the others are due', async () => {
     let againMs: number | undefined;
     let raised = false;
     const { service, count, within } = await account((reading) => {
@@ -221,7 +221,7 @@ describe('a running account', () => {
     expect(await within(3_600_000, 'lists settle')).toBe(0);
   });
 
-  it('keeps one wait for what ripens: a later bell takes the earlier one’s place', async () => {
+  it('keeps one wait for suspects: a later ring replaces the earlier wait', async () => {
     const { clock, service, reads, within } = await account((reading) =>
       reading === 'lists settle'
         ? { againMs: 60_000 }
@@ -235,7 +235,7 @@ describe('a running account', () => {
     expect(reads).toEqual(['lists settle']);
   });
 
-  it('runs its companions, ends them where a key is refused, and begins them again when one is good', async () => {
+  it('runs its companions, ends them when a key is refused, and begins them again when one is good', async () => {
     const told: string[] = [];
     const refused = Promise.withResolvers<never>();
     const companion: Companion = async (signal) => {
@@ -258,7 +258,7 @@ describe('a running account', () => {
     await expect(service.ended).resolves.toBeUndefined();
   });
 
-  it('does what a companion’s readings leave to be done', async () => {
+  it('starts the work that a companion’s readings need', async () => {
     const companion: Companion = (signal, follow) => {
       follow({ suspects: [], fullWalks: ['list_items'] });
       return new Promise((_, reject) => {
@@ -269,7 +269,7 @@ describe('a running account', () => {
     expect(reads).toContain('list_items full');
   });
 
-  it('ends when the account is another process’s', async () => {
+  it('ends when another process owns the account', async () => {
     const { service } = await account(() => {
       throw new LeaseLost('another owner');
     });

@@ -1,39 +1,11 @@
+import type { Clock, Random } from '@research-mirror/runtime/clock';
+import { isStopped, service } from '@research-mirror/runtime/service';
 import { childrenOf, type CollectionName } from '../model/collections.ts';
 import { AccountMoved, KeyRefused, LeaseLost, refusesKey } from '../model/errors.ts';
-import type { Clock, Random } from '@research-mirror/runtime/clock';
-import { isStopped, type Service, service } from '@research-mirror/runtime/service';
 import type { AccountReader } from '../sync/account-reader.ts';
 import type { ReadOutcome } from '../sync/walk-result.ts';
-import {
-  type CollectionLoops,
-  collectionLoops,
-  type ReadingLoop,
-  ReadingLoops,
-  type ReadingStarts,
-} from './loops.ts';
-
-export interface AccountServiceOptions {
-  readonly reader: AccountReader;
-  readonly collections: readonly CollectionName[];
-  /** Work between walks: filling new columns, storing freed slots, pruning. */
-  readonly tidy: (signal: AbortSignal) => Promise<void>;
-  /** Asks whether the keys are good again. @throws KeyRefused while they are not */
-  readonly ping: (signal: AbortSignal) => Promise<void>;
-  /** The account's keys are refused or good again. */
-  readonly onState: (state: 'active' | 'stopped', reason: Error | undefined) => Promise<void>;
-  readonly onFailure: (what: string, error: Error) => void;
-  /**
-   * Whether other processes live, which may have a good key: then a refused key ends the account's service. Left out:
-   * none.
-   */
-  readonly hasOthers?: () => boolean;
-  /** More loops that run and end with the account's own; default none. */
-  readonly companions?: readonly Companion[];
-  /** Shared with other accounts of the process; left out: readings begin at once. */
-  readonly starts?: ReadingStarts;
-  readonly clock: Clock;
-  readonly random: Random;
-}
+import { collectionLoops, type CollectionLoops } from './loops.ts';
+import { type ReadingLoop, readingLoops, type ReadingStarts } from './loops.ts';
 
 /**
  * Runs until the signal aborts. A refused key ends it like all loops of the account, and a good ping restarts it.
@@ -44,38 +16,43 @@ export type Companion = (signal: AbortSignal, follow: Follow) => Promise<never>;
 /** Starts the work that a reading needs: second readings of suspects, full walks. */
 export type Follow = (outcome: Pick<ReadOutcome, 'suspects' | 'fullWalks'>) => void;
 
-/** The running account, as its schedule, commands and hints use it. */
-export interface AccountService extends Service {
-  pollDue(name: CollectionName): void;
-  /**
-   * Starts the run of that moment, at once or after the current one, and restarts it if it came to nothing. Called
-   * repeatedly until the next run is another.
-   */
-  runDue(name: CollectionName, what: 'poll' | 'full', moment: Date): void;
-}
-
 const TIDY_MS = 5_000;
 /** Interval of looks for other processes while a key is refused, ms. */
 const OTHERS_MS = 1_000;
 /** Time after which a run that is still due is restarted unless it is running, ms. */
 const BEGIN_AGAIN_MS = { poll: 60_000, full: 300_000 };
 
+export type AccountService = ReturnType<typeof accountService>;
+export type AccountServiceOptions = Parameters<typeof accountService>[0];
+
 /** Keeps one account mirrored until it is stopped or another process takes it. */
-export function accountService(options: AccountServiceOptions): AccountService {
-  const { reader, clock } = options;
+export function accountService(options: {
+  readonly reader: AccountReader;
+  readonly collections: readonly CollectionName[];
+  /** Work between walks: filling new columns, storing freed slots, pruning. */
+  readonly tidy: (signal: AbortSignal) => Promise<void>;
+  /** Asks whether the keys are good again. @throws KeyRefused while they are not */
+  readonly ping: (signal: AbortSignal) => Promise<void>;
+  /** Called when the account's keys are refused or good again. */
+  readonly onState: (state: 'active' | 'stopped', reason: Error | undefined) => Promise<void>;
+  readonly onFailure: (what: string, error: Error) => void;
+  /** Whether other processes live, which may have a good key: a refused key then ends the service. Default: none. */
+  readonly hasOthers?: () => boolean;
+  /** Loops that run and end with the account's own; default none. */
+  readonly companions?: readonly Companion[];
+  /** Shared with other accounts of the process; left out: readings begin at once. */
+  readonly starts?: ReadingStarts;
+  readonly clock: Clock;
+  readonly random: Random;
+}) {
+  const { reader, collections, companions = [], clock, random, starts, onState, onFailure } = options;
   const follow: Follow = ({ suspects, fullWalks }) => {
     for (const name of suspects) ring(name, 'suspects');
     for (const name of fullWalks) ring(name, 'full');
   };
-  const loops = new ReadingLoops({
-    clock,
-    random: options.random,
-    starts: options.starts,
-    onOutcome: follow,
-    onFailure: options.onFailure,
-  });
+  const loops = readingLoops({ clock, random, starts, onOutcome: follow, onFailure });
   const loopsOf = new Map(
-    options.collections.map((name) => {
+    collections.map((name) => {
       const ringChildren = (): void => {
         for (const child of childrenOf(name)) ring(child.name, 'due');
       };
@@ -88,101 +65,84 @@ export function accountService(options: AccountServiceOptions): AccountService {
   /** Started runs: their moment and the time of the start. */
   const begun = new Map<ReadingLoop, { readonly moment: number; readonly at: number }>();
 
-  const runDue: AccountService['runDue'] = (name, what, moment) => {
-    const loop = loopsOf.get(name)?.[what];
-    if (loop === undefined || loop.state !== 'rests') return;
-    const last = begun.get(loop);
-    const now = clock.monotonic();
-    if (last?.moment === moment.getTime() && now - last.at < BEGIN_AGAIN_MS[what]) return;
-    begun.set(loop, { moment: moment.getTime(), at: now });
-    loop.ring();
-  };
-
   const tidyLoop = async (signal: AbortSignal): Promise<never> => {
     for (;;) {
       try {
         await options.tidy(signal);
       } catch (error) {
         if (signal.aborted || error instanceof LeaseLost || error instanceof KeyRefused) throw error;
-        options.onFailure('tidying', error as Error);
+        onFailure('tidying', error as Error);
       }
       await clock.sleep(TIDY_MS, signal);
     }
   };
 
-  const beside = [
-    ...(options.companions ?? []).map((run) => (signal: AbortSignal) => run(signal, follow)),
-    tidyLoop,
-  ];
-
-  /** Waits while no other process lives. @throws the refusal as soon as one does */
-  const waitAlone = async (ms: number, refusal: KeyRefused, signal: AbortSignal): Promise<void> => {
-    const until = clock.monotonic() + ms;
-    for (;;) {
-      if (options.hasOthers?.() === true) throw refusal;
-      const leftMs = until - clock.monotonic();
-      if (leftMs <= 0) return;
-      await clock.sleep(Math.min(OTHERS_MS, leftMs), signal);
-    }
-  };
-
   /** Waits until a key is good again. @throws the refusal if another process may have a good one */
   const untilGood = async (refusal: KeyRefused, signal: AbortSignal): Promise<void> => {
-    await options.onState('stopped', refusal);
+    await onState('stopped', refusal);
     for (let tries = 0; ; tries += 1) {
-      await waitAlone(refusedKeyWait(tries), refusal, signal);
+      for (const until = clock.monotonic() + refusedKeyWait(tries); ;) {
+        if (options.hasOthers?.() === true) throw refusal;
+        const leftMs = until - clock.monotonic();
+        if (leftMs <= 0) break;
+        await clock.sleep(Math.min(OTHERS_MS, leftMs), signal);
+      }
       try {
         await options.ping(signal);
       } catch (error) {
         const isFinal = error instanceof LeaseLost || error instanceof AccountMoved;
         if (signal.aborted || isStopped(error) || isFinal) throw error;
-        if (!(error instanceof KeyRefused)) options.onFailure('ping', error as Error);
+        if (!(error instanceof KeyRefused)) onFailure('ping', error as Error);
         continue;
       }
-      // If this can't be stored, the service ends, and the account is reopened sooner than the next ping.
-      await options.onState('active', undefined);
+      // If this can't be stored, the service ends, and the account is reopened before the next ping.
+      await onState('active', undefined);
       return;
     }
   };
 
-  /** Rings all loops, as at a start. */
-  const ringAll = (): void => {
-    begun.clear();
-    for (const name of options.collections) {
-      ring(name, 'poll');
-      // Suspects of the previous run.
-      ring(name, 'suspects');
-    }
-  };
-
   const running = service(`account ${reader.userId}`, async ({ signal, ready }) => {
-    ringAll();
-    ready();
+    const beside = [...companions.map((run) => (end: AbortSignal) => run(end, follow)), tidyLoop];
     for (;;) {
+      begun.clear();
+      for (const name of collections) {
+        ring(name, 'poll');
+        // Suspects of the previous run.
+        ring(name, 'suspects');
+      }
+      ready();
       try {
         await loops.run(signal, beside);
       } catch (error) {
         if (signal.aborted || !refusesKey(error)) throw error;
         await untilGood(error, signal);
-        ringAll();
       }
     }
   });
 
   return {
     ...running,
-    pollDue: (name) => ring(name, 'poll'),
-    runDue,
+    pollDue: (name: CollectionName) => ring(name, 'poll'),
+    /**
+     * Starts the run of that moment, at once or after the current one, and restarts it if it came to nothing. Called
+     * repeatedly until the next run is another.
+     */
+    runDue(name: CollectionName, what: 'poll' | 'full', moment: Date): void {
+      const loop = loopsOf.get(name)?.[what];
+      if (loop === undefined || loop.state !== 'rests') return;
+      const last = begun.get(loop);
+      const now = clock.monotonic();
+      if (last?.moment === moment.getTime() && now - last.at < BEGIN_AGAIN_MS[what]) return;
+      begun.set(loop, { moment: moment.getTime(), at: now });
+      loop.ring();
+    },
   };
 }
 
 /**
- * Delays before the pings of a refused key, ms (docs/design/ownership.md, "Refused keys"); the last one repeats.
+ * Delay before the next ping of a refused key, ms (docs/design/ownership.md, "Refused keys").
+ * @param refusals number of earlier refusals
  */
-const WAITS_MS = [30_000, 60_000, 300_000] as const;
-const LONGEST_WAIT_MS = 900_000;
-
-/** @param refusals number of earlier refusals @returns milliseconds */
 export function refusedKeyWait(refusals: number): number {
-  return WAITS_MS[refusals] ?? LONGEST_WAIT_MS;
+  return [30_000, 60_000, 300_000][refusals] ?? 900_000;
 }

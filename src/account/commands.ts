@@ -4,17 +4,18 @@ import type { Clock } from '@research-mirror/runtime/clock';
 import type { Doorbell } from '@research-mirror/runtime/doorbell';
 import { messageOf } from '@research-mirror/runtime/message';
 import { isStopped, type Service, service, Stopped } from '@research-mirror/runtime/service';
-import { databaseTime, type Db } from '../postgres/db.ts';
-import { sqlState } from '../postgres/sql-state.ts';
-import { wake } from '../postgres/notifications.ts';
 import { jsonbText } from '../model/jsonb.ts';
+import { databaseTime, type Db } from '../postgres/db.ts';
+import { wake } from '../postgres/notifications.ts';
+import { sqlState } from '../postgres/sql-state.ts';
 
-/** How soon (ms) the asker looks first, and how often in the end: a small command is over in a moment. */
+/** First and longest interval at which the asker looks for results, ms. */
 const FIRST_LOOK_MS = 50;
 const ASK_MS = 250;
-/** How often (ms) it says that it still waits; how long after the last time it counts as gone. */
+/** Interval at which it says that it still waits, and the time after which it counts as gone, ms. */
 const BEAT_MS = 1_000;
 const VALID_MS = 10_000;
+const GONE = 'the daemon that worked on it has ended; what it wrote is kept: try again';
 const TAKEN_FOR_GONE = `the daemon took the request for withdrawn: nothing was heard of this process for ${VALID_MS / 1000} s; try again`;
 
 export class CommandFailed extends ClassifiedError {
@@ -25,33 +26,31 @@ export class CommandFailed extends ClassifiedError {
   }
 }
 
-export interface Asking {
-  readonly kind: string;
-  /** The process that carries them out. */
-  readonly to: string;
-  readonly onProgress: (progress: unknown) => void;
-  /** Whether that process lives. */
-  readonly lives: () => Promise<boolean>;
-  readonly clock: Clock;
-  /** An abort withdraws them. */
-  readonly signal: AbortSignal;
-}
-
 /**
- * Leaves commands in Postgres and waits until they are carried out: rows of `<schema>_sync.command`, each with the
- * process that is to do it.
- *
- *     queued → running → done | failed;  queued or running → cancelled (by its asker, or since nothing is heard of it)
- *
- * @param all arguments of each, JSON
+ * Leaves commands in Postgres, as rows of `<schema>_sync.command`, and waits until they are carried out. States:
+ * queued, running, then done or failed; cancelled by the asker, or because that counts as gone.
+ * @param all arguments of each command, JSON
  * @returns their results, in the same order
- * @throws CommandFailed, the first one's: the others are withdrawn; the signal's reason; DatabaseUnavailable
+ * @throws CommandFailed of the first failure: the others are withdrawn; the signal's reason; DatabaseUnavailable
  */
-export async function ask(db: Db, all: readonly unknown[], asking: Asking): Promise<unknown[]> {
-  const { kind, to, onProgress, lives, clock, signal } = asking;
+export async function ask(
+  db: Db,
+  all: readonly unknown[],
+  options: {
+    readonly kind: string;
+    /** The process that carries them out. */
+    readonly to: string;
+    readonly onProgress: (progress: unknown) => void;
+    readonly lives: () => Promise<boolean>;
+    readonly clock: Clock;
+    /** An abort withdraws them. */
+    readonly signal: AbortSignal;
+  },
+): Promise<unknown[]> {
+  const { kind, to, onProgress, lives, clock, signal } = options;
   const commands = all.map((each) => ({ id: randomUUID(), given: JSON.stringify(each) }));
   const results = new Map<string, unknown>();
-  /** Those that are not done, with the progress that was shown. */
+  /** Unfinished commands, with the progress that was shown. */
   const open = new Map(commands.map(({ id }) => [id as string, { isQueued: true, shown: 'null' }]));
   const update = (set: object) =>
     db.state
@@ -89,10 +88,7 @@ export async function ask(db: Db, all: readonly unknown[], asking: Asking): Prom
       if (state === 'done') {
         results.set(id, result);
         open.delete(id);
-      } else if (isGone) {
-        const what = 'the daemon that worked on it has ended; what it wrote is kept: try again';
-        throw new CommandFailed(what, 'retry');
-      }
+      } else if (isGone) throw new CommandFailed(GONE, 'retry');
     }
   };
 
@@ -115,39 +111,23 @@ export async function ask(db: Db, all: readonly unknown[], asking: Asking): Prom
     }
     return commands.map(({ id }) => results.get(id));
   } finally {
-    // Where the database is away: they count as withdrawn as soon as nothing is heard of the asker.
-    const unfinished = (): Promise<unknown> =>
-      update({ state: 'cancelled' }).where('state', 'in', ['queued', 'running']).execute();
-    if (open.size > 0) await unfinished().catch(() => {});
+    // If the database is away, they count as withdrawn as soon as the asker counts as gone.
+    if (open.size > 0) {
+      const withdrawal = update({ state: 'cancelled' }).where('state', 'in', ['queued', 'running']);
+      await withdrawal.execute().catch(() => {});
+    }
   }
 }
 
-/**
- * Carries out one kind of command.
- * @param report takes the progress for the asker; written at most each half second
- * @returns the result, JSON
- */
+/** Carries out one kind of command. @param report shows progress to the asker @returns the result, JSON */
 export type CommandHandler = (
   given: unknown,
   context: { readonly signal: AbortSignal; readonly report: (progress: unknown) => void },
 ) => Promise<unknown>;
 
-interface CommandServiceOptions {
-  readonly db: Db;
-  readonly processId: string;
-  readonly handlers: Readonly<Record<string, CommandHandler>>;
-  /** Rung when an asker may have left a command. */
-  readonly bell: Doorbell;
-  readonly clock: Clock;
-  readonly onFailure: (error: unknown) => void;
-}
-
-/**
- * How often (ms) progress is written, and it looks whether askers still wait; and how soon it tries again what the
- * database did not do.
- */
+/** Interval of writing progress, of looking whether askers still wait, and of retries, ms. */
 const LOOK_MS = 500;
-/** For how long (ms) rows of commands are kept that nobody waits for: somebody may look into what happened. */
+/** Time for which rows of old commands are kept for users, ms. */
 const KEEP_MS = 3_600_000;
 
 interface Task {
@@ -155,20 +135,28 @@ interface Task {
   progress?: string;
   written?: string;
   ended: Promise<void>;
-  /** Carried out, and the answer can't be stored at all: it is not done a second time. */
+  /** Carried out, but the answer can't be stored: not done again. */
   unanswered?: boolean;
 }
 
-/** Looks for commands that askers left for this process, and carries them out side by side. */
-export function commandService(options: CommandServiceOptions): Service {
+/** Looks for commands that askers left for this process, and carries them out concurrently. */
+export function commandService(options: {
+  readonly db: Db;
+  readonly processId: string;
+  readonly handlers: Readonly<Record<string, CommandHandler>>;
+  /** Rings if an asker may have left a command. */
+  readonly bell: Doorbell;
+  readonly clock: Clock;
+  readonly onFailure: (error: unknown) => void;
+}): Service {
   const { db, processId, handlers, bell, clock, onFailure } = options;
   const tasks = new Map<string, Task>();
   const update = (id: string, set: object) =>
     db.state.updateTable('command').set(set).where('command_id', '=', id);
 
-  /** The asker waits for it: while the database is away or read-only it is written again and again. */
-  const answer = async (id: string, set: object, stop: AbortSignal): Promise<void> => {
-    for (let answered = set; ;) {
+  /** Writes an answer, repeatedly while the database is away or read-only, since the asker waits for it. */
+  const answer = async (id: string, { progress }: Task, set: object, stop: AbortSignal): Promise<void> => {
+    for (let answered: object = { ...set, ...(progress !== undefined && { progress }) }; ;) {
       try {
         const done_at = await databaseTime(db);
         await update(id, { done_at, ...answered })
@@ -178,7 +166,7 @@ export function commandService(options: CommandServiceOptions): Service {
       } catch (error) {
         if (!(error instanceof DatabaseUnavailable) || stop.aborted) throw error;
         onFailure(error);
-        // On a full disk there may be room for a row that says only this, where that of the answer finds none.
+        // A full disk may have room for a row with only the failure.
         if (sqlState(error) === '53100') answered = { ...failureOf(error), progress: null };
         await clock.sleep(LOOK_MS, stop).catch(() => {});
       }
@@ -186,27 +174,22 @@ export function commandService(options: CommandServiceOptions): Service {
   };
 
   const carryOut = async (id: string, task: Task, kind: string, given: unknown, stop: AbortSignal) => {
-    const end = async (set: object): Promise<void> => {
-      const progress = task.progress === undefined ? {} : { progress: task.progress };
-      await answer(id, { ...set, ...progress }, stop);
-    };
     try {
       const handler = handlers[kind];
       if (handler === undefined) throw new Error(`the running daemon does not know the command ${kind}`);
       const signal = AbortSignal.any([stop, task.withdrawn.signal]);
-      const report = (progress: unknown): void => {
-        task.progress = storable(progress);
-      };
-      await end({ state: 'done', result: storable(await handler(given, { signal, report })) });
+      const report = (progress: unknown): void => void (task.progress = storable(progress));
+      const result = storable(await handler(given, { signal, report }));
+      await answer(id, task, { state: 'done', result }, stop);
     } catch (error) {
-      await end(task.withdrawn.signal.aborted ? { state: 'cancelled' } : failureOf(error));
+      const outcome = task.withdrawn.signal.aborted ? { state: 'cancelled' } : failureOf(error);
+      await answer(id, task, outcome, stop);
     }
   };
 
   /**
-   * Takes new commands whose askers still wait, each by compare-and-set, and begins each at once, whatever fails after
-   * it. One that counts as taken and is not carried out, since the database's answer was lost, is taken again. Ends
-   * those whose askers are gone, and writes progress.
+   * Takes new commands whose askers still wait, by compare-and-set, and begins each at once. A command whose taking got
+   * no answer from the database is taken again. Ends commands whose askers are gone, and writes progress.
    */
   const look = async (stop: AbortSignal): Promise<void> => {
     const open = await db.state
@@ -226,9 +209,9 @@ export function commandService(options: CommandServiceOptions): Service {
     }
     for (const { id } of open) {
       if (wanted.has(id) || tasks.has(id)) continue;
-      // Nobody rings for it a second time: an asker that is only late hears that it was not done.
-      const ended = await update(id, { state: 'cancelled' })
-        .where('owner', '=', processId)
+      // There is no second ring for it: an asker that is only late hears that it was not done.
+      const unwanted = update(id, { state: 'cancelled' }).where('owner', '=', processId);
+      const ended = await unwanted
         .where('state', 'in', ['queued', 'running'])
         .where('wanted_until', '<=', now)
         .executeTakeFirst();
@@ -268,7 +251,7 @@ export function commandService(options: CommandServiceOptions): Service {
         let waitMs = LOOK_MS;
         try {
           await look(signal);
-          // Who left a command has rung already.
+          // An asker that has left a command has rung already.
           if (tasks.size === 0) waitMs = Number.POSITIVE_INFINITY;
         } catch (error) {
           signal.throwIfAborted();
@@ -288,7 +271,6 @@ function failureOf(error: unknown): object {
   return { state: 'failed', result: storable({ remedy }), error: message };
 }
 
-/** JSON text that jsonb takes. */
 function storable(value: unknown): string {
   return jsonbText(JSON.stringify(value ?? null)).raw;
 }

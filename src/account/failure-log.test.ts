@@ -2,8 +2,9 @@ import { DatabaseUnavailable } from '@research-mirror/runtime/errors';
 import { VirtualClock } from '@research-mirror/runtime/testing/virtual-clock';
 import { type Logger, pino } from 'pino';
 import { beforeEach, expect, it } from 'vitest';
-import { KeyRefused, MalformedAnswer, ServiceDown } from '../model/errors.ts';
-import { type FailureLog, failureLog } from './failure-log.ts';
+import { KeyRefused, MalformedAnswer, RequestRefused, ServiceDown } from '../model/errors.ts';
+import type { WalkEnded } from '../model/sync-events.ts';
+import { type FailureLog, failureLog, logObserver } from './failure-log.ts';
 
 let lines: string[];
 let clock: VirtualClock;
@@ -20,14 +21,14 @@ beforeEach(() => {
   failures = failureLog(log, clock, 'daemon');
 });
 
-it('logs a failure once, however many hand it on', () => {
+it('logs a failure once, though several pass it on', () => {
   const error = new MalformedAnswer('HTML');
   failures.failed('42/lists: poll', 'lists: poll failed', error);
   failures.failed('42: poll of lists', 'account 42: poll of lists', error);
   expect(lines).toEqual(['info lists: poll failed: HTML']);
 });
 
-it('logs what fails the same way again once an hour, or after it has worked', async () => {
+it('logs a repeated failure once an hour, or after the place has worked', async () => {
   const fail = (page: number): void =>
     failures.failed('42/lists: poll', 'lists: poll failed', new MalformedAnswer(`page ${page}: HTML`));
   for (const page of [1, 2]) fail(page);
@@ -44,7 +45,7 @@ it('logs what fails the same way again once an hour, or after it has worked', as
   expect(lines[3]).toBe('info lists: poll failed: page 6: HTML');
 });
 
-it('says that it is Postgres that refuses, by its own words', () => {
+it('quotes Postgres if it refuses', () => {
   const raised = Object.assign(new Error('not today'), { code: '55000', severity: 'ERROR' });
   failures.failed('42/lists: poll', 'lists: poll failed', raised);
   expect(lines).toEqual(['warn lists: poll failed: the database refuses (55000 not today)']);
@@ -58,7 +59,7 @@ it('logs another failure of the same place', () => {
   expect(lines).toEqual(['info lists: poll failed: HTML', 'info lists: poll failed: the disk is full']);
 });
 
-it('leaves to others what they log once for all: a service or a database that is down, a key that is refused', () => {
+it('does not log a failure that is logged elsewhere: a service or a database that is down, a refused key', () => {
   failures.failed('a', 'lists: poll failed', new ServiceDown('answered 500'));
   failures.failed('b', 'lists: poll failed', new KeyRefused('401', 401));
   failures.failed('c', 'lists: poll failed', new DatabaseUnavailable('connect ECONNREFUSED'));
@@ -67,7 +68,7 @@ it('leaves to others what they log once for all: a service or a database that is
   expect(lines).toEqual([]);
 });
 
-it('warns of all of them in a command, which logs no account that stops, and no problem', () => {
+it('warns of all failures in a command, which logs neither stopped accounts nor problems', () => {
   const command = failureLog(log, clock, 'command');
   command.failed('a', 'lists: full failed', new KeyRefused('401', 401));
   command.failed('b', 'lists: full failed', new MalformedAnswer('HTML'));
@@ -76,7 +77,57 @@ it('warns of all of them in a command, which logs no account that stops, and no 
   expect(lines).toEqual(['warn lists: full failed: 401', 'warn lists: full failed: HTML']);
 });
 
-it('warns of what nobody classified: it is a defect', () => {
+it('warns of an unclassified error: it is a defect', () => {
   failures.failed('a', 'account 42: tidying', new TypeError('x is undefined'));
   expect(lines).toEqual(['warn account 42: tidying: x is undefined']);
+});
+
+const SCOPE = { userId: '42', collection: 'lists', parent: '' } as const;
+const ONE_LIST = { userId: '42', collection: 'list_items', parent: '7' } as const;
+
+function logging() {
+  const lines: string[] = [];
+  const write = (line: string): void => void lines.push((JSON.parse(line) as { msg: string }).msg);
+  const log = pino({ level: 'info' }, { write });
+  const clock = new VirtualClock();
+  const failures = failureLog(log, clock, 'daemon');
+  const observer = logObserver(log, failures);
+  const counts = { pages: 1, items: 1, inserted: 0, updated: 1, milliseconds: 1 };
+  const ended = (changes: Partial<WalkEnded> = {}): void => {
+    const outcome = changes.error === undefined ? 'complete' : 'failed';
+    observer.walkEnded?.({ scope: SCOPE, kind: 'poll', outcome, error: undefined, ...counts, ...changes });
+  };
+  return { lines, failures, observer, ended };
+}
+
+it('the observer logs each walk once, a failed one not again by its loop', () => {
+  const { lines, failures, ended } = logging();
+  ended();
+  const error = new MalformedAnswer('HTML');
+  ended({ error });
+  failures.failed('42: poll of lists', 'account 42: poll of lists', error);
+  ended({ error: new MalformedAnswer('HTML') });
+  ended();
+  ended({ error: new MalformedAnswer('HTML') });
+  const [complete, failed] = ['lists: poll complete', 'lists: poll failed: HTML'];
+  expect(lines).toEqual([complete, failed, complete, failed]);
+});
+
+it('the observer does not log walks of single lists, whose reader sums them up', () => {
+  const { lines, failures, ended } = logging();
+  const error = new RequestRefused('404', 404);
+  ended({ scope: ONE_LIST, error });
+  ended({ scope: ONE_LIST });
+  expect(lines).toEqual([]);
+  failures.failed('42: poll of list_items', 'account 42: poll of list_items', error);
+  expect(lines).toEqual(['account 42: poll of list_items: 404']);
+});
+
+it('the observer logs no walk that found nothing', () => {
+  const { lines, ended } = logging();
+  const nothing = { inserted: 0, updated: 0 };
+  ended(nothing);
+  ended({ ...nothing, kind: 'full' });
+  ended({ outcome: 'interrupted' });
+  expect(lines).toEqual(['lists: full complete']);
 });

@@ -7,36 +7,24 @@ import { KeyRefused, LeaseLost, ServiceDown } from '../model/errors.ts';
 import { failureMessage, isDatabaseDown } from '../postgres/sql-state.ts';
 import type { SyncObserver } from '../sync/reading-context.ts';
 
-/**
- * Logs failures, each once, however many hand it on: a walk fails, then the loop that began it, and each says so. One
- * that goes on is logged when it begins, and once an hour. What is not logged for that is there at level debug.
- */
-export interface FailureLog {
-  /**
-   * @param place where it failed: `42/lists`
-   * @param text the line, without the error's message
-   */
-  failed(place: string, text: string, error: unknown, fields?: Readonly<Record<string, unknown>>): void;
-  /** Somebody else logs it. */
-  noted(error: unknown): void;
-  /** What had failed there has not failed this time. */
-  worked(place: string): void;
-}
-
-/** How long (ms) the same failure of the same place is not logged again. */
+/** Time for which the same failure of the same place is not logged again, ms. */
 const AGAIN_MS = 3_600_000;
 
+export type FailureLog = ReturnType<typeof failureLog>;
+
 /**
- * @param who a daemon logs accounts that stop, and problems, each by itself: a failure that is part of one is no
- *   warning besides. A command has but this log.
- * @param onFailure gets each failure, also those that are not logged
+ * Logs each failure once, even if several pass it on: a walk fails, then its loop. A lasting failure is logged when it
+ * begins and once an hour. Others are logged at level debug.
+ * @param who a daemon also logs stopped accounts and problems, so a failure that is part of one is no warning; a
+ *   command has only this log
+ * @param onFailure gets each failure, logged or not
  */
 export function failureLog(
   log: Logger,
   clock: Pick<Clock, 'monotonic'>,
   who: 'daemon' | 'command',
   onFailure: (error: unknown) => void = () => {},
-): FailureLog {
+) {
   const logged = new WeakSet<Error>();
   const last = new Map<string, { readonly text: string; readonly at: number }>();
 
@@ -51,40 +39,39 @@ export function failureLog(
   };
 
   return {
-    failed(place, text, thrown, fields = {}) {
+    /**
+     * @param place where it failed: `42/lists`
+     * @param text the line, without the error's message
+     */
+    failed(
+      place: string,
+      text: string,
+      thrown: unknown,
+      fields: Readonly<Record<string, unknown>> = {},
+    ): void {
       onFailure(thrown);
       const error = thrown instanceof Error ? thrown : new Error(messageOf(thrown));
       const line = `${text}: ${failureMessage(error)}`;
+      const isDaemon = who === 'daemon';
+      // The service's gate, the account that stops or the heartbeat logs it once for all that fail with it.
+      const isLoggedElsewhere =
+        error instanceof ServiceDown || (isDaemon && (error instanceof KeyRefused || isDatabaseDown(error)));
       // Numbers are of pages, rows and lists: with others it is the same failure.
-      const level =
-        isLoggedElsewhere(error, who) || !isNew(place, line.replaceAll(/\d+/g, ''), error)
-          ? 'debug'
-          : who === 'daemon' && isState(error)
-            ? 'info'
-            : 'warn';
-      log[level]({ ...fields, err: error }, line);
+      const isHidden = isLoggedElsewhere || !isNew(place, line.replaceAll(/\d+/g, ''), error);
+      // The service or the database fails: while that lasts, the daemon logs a problem.
+      const isProblem = isDaemon && error instanceof ClassifiedError && !(error instanceof LeaseLost);
+      log[isHidden ? 'debug' : isProblem ? 'info' : 'warn']({ ...fields, err: error }, line);
     },
+    /** Notes a failure that is logged elsewhere. */
     noted: onFailure,
-    worked: (place) => void last.delete(place),
+    /** The place works again. */
+    worked: (place: string) => void last.delete(place),
   };
 }
 
-/** By the service's gate, the account that stops, the heartbeat: once for all that fail with it. */
-function isLoggedElsewhere(error: Error, who: 'daemon' | 'command'): boolean {
-  return (
-    error instanceof ServiceDown ||
-    (who === 'daemon' && (error instanceof KeyRefused || isDatabaseDown(error)))
-  );
-}
-
-/** The service or the database fails. While it lasts it is a problem, which has a line of its own (notifier.ts). */
-function isState(error: Error): boolean {
-  return error instanceof ClassifiedError && !(error instanceof LeaseLost);
-}
-
 /**
- * Logs what happens: pages, walks of single lists, and walks that found nothing, only at level debug; whoever reads
- * many lists sums up which failed. Blocked deletions are a problem, which notifier.ts logs.
+ * Logs events of readings. Pages, walks of single lists, and walks that found nothing are only logged at level debug:
+ * the reader of many lists sums up which failed. Blocked deletions are logged as a problem.
  */
 export function logObserver(log: Logger, failures: FailureLog): SyncObserver {
   return {

@@ -6,7 +6,7 @@ import type { CollectionName } from '../model/collections.ts';
 import { KeyRefused, LeaseLost, TransportError } from '../model/errors.ts';
 import { Stopped } from '@research-mirror/runtime/service';
 import { NOTHING } from '../sync/walk-result.ts';
-import { HintDispatcher } from './hint-dispatcher.ts';
+import { hintDispatcher } from './hint-dispatcher.ts';
 import type { HintedOutcome, HintedRequest } from '../sync/read-hinted.ts';
 
 interface Reading {
@@ -42,7 +42,7 @@ async function running(
   const walks: number[] = [];
   const failures: string[] = [];
   const state = { walking: false, listRows: 10, unknownParent: 'none' };
-  const dispatcher = new HintDispatcher({
+  const dispatcher = hintDispatcher({
     reader: {
       isWalking: () => state.walking,
       read: async () => {
@@ -109,7 +109,7 @@ async function running(
 }
 
 describe('the dispatcher of hints', () => {
-  it('begins to read at the bell, without any wait, and takes all that is due together', async () => {
+  it('reads at a ring without delay, all due hints together', async () => {
     const { clock, events, readings } = await running();
     events(JOBS, '1', '2', '3');
     await clock.advance(0);
@@ -117,7 +117,7 @@ describe('the dispatcher of hints', () => {
     expect(readings).toEqual([{ name: JOBS, at: 0, keys, priority: PRIORITY.HINT, requests: 5 }]);
   });
 
-  it('reads what was due before it ran', async () => {
+  it('reads hints that were due before it ran', async () => {
     const { clock, events, ended, hints, readings, begin } = await running(() =>
       Promise.reject(new KeyRefused('refused', 401)),
     );
@@ -131,7 +131,7 @@ describe('the dispatcher of hints', () => {
     expect(readings.map(({ keys }) => keys)).toEqual([['1'], ['1']]);
   });
 
-  it('reads a scope once at a time, and again what was hinted meanwhile', async () => {
+  it('reads a scope once at a time, and later hints afterwards', async () => {
     const { clock, events, readings } = await running(async (_, { signal }) => {
       await clock.sleep(100, signal);
       return took(1);
@@ -145,7 +145,7 @@ describe('the dispatcher of hints', () => {
     expect(readings.map(({ keys }) => keys)).toEqual([['1'], ['1', '2']]);
   });
 
-  it('lets no endpoint that fails or hangs hold up others, and tries again later and later', async () => {
+  it('retries a failing endpoint with growing delays, which delays no other', async () => {
     const error = new TransportError('no route');
     const { clock, events, readings, failures } = await running(({ name }) =>
       name === JOBS ? { ...took(1), outcome: { ...took(1).outcome, error }, covers: () => false } : took(1),
@@ -173,7 +173,7 @@ describe('the dispatcher of hints', () => {
     expect(readings.map(({ name }) => name)).toEqual(['lists', 'list_items']);
   });
 
-  it('reads a list of more than five pages as lists are read, and owes nothing for it', async () => {
+  it('reads a list of more than five pages at the priority of lists, outside the bucket', async () => {
     const { clock, account, events, readings, state } = await running(({ priority }) =>
       took(priority === PRIORITY.LISTS ? 40 : 1),
     );
@@ -185,7 +185,7 @@ describe('the dispatcher of hints', () => {
     expect([at(PRIORITY.LISTS), at(PRIORITY.HINT)]).toEqual([5, 1]);
   });
 
-  it('asks nothing about a list that is not mirrored, and owes nothing for that', async () => {
+  it('sends no request for a list that is not mirrored, and spends no token', async () => {
     const { clock, account, events, readings, state } = await running();
     state.unknownParent = '9';
     account.hint('list_items', '', '9');
@@ -198,7 +198,7 @@ describe('the dispatcher of hints', () => {
     expect(readings.map(({ requests }) => requests)).toEqual([5]);
   });
 
-  it('takes half of the rate and a burst of five, however many events come', async () => {
+  it('takes half of the rate and a burst of five in a storm', async () => {
     const { clock, storm, readings } = await running();
     storm();
     await clock.advance(60_000);
@@ -208,7 +208,7 @@ describe('the dispatcher of hints', () => {
     expect(readings.length).toBeGreaterThanOrEqual(27);
   });
 
-  it('owes what a reading took beyond its first request', async () => {
+  it('spends later tokens on requests beyond the first one of a reading', async () => {
     const { clock, events, readings } = await running(() => took(15));
     events(JOBS, '1');
     await clock.advance(100);
@@ -220,7 +220,7 @@ describe('the dispatcher of hints', () => {
     expect(readings).toHaveLength(2);
   });
 
-  it('reads all rows where nothing less will do, not while a walk is under way, and once in a grace period', async () => {
+  it('reads all rows if nothing less covers a hint, not during a walk, and once in a grace period', async () => {
     const { clock, events, readings, walks, state, hints } = await running(() => ({
       ...took(1),
       walkNeeded: true,
@@ -242,7 +242,7 @@ describe('the dispatcher of hints', () => {
     expect(walks).toHaveLength(2);
   });
 
-  it('hands on what its readings leave to be done', async () => {
+  it('passes on the work that its readings need', async () => {
     const outcome = { ...NOTHING, suspects: [JOBS], fullWalks: ['lists'] } as const;
     const { clock, events, followed } = await running(() => ({ ...took(1), outcome }));
     events(JOBS, '1');
@@ -250,7 +250,7 @@ describe('the dispatcher of hints', () => {
     expect(followed).toEqual([outcome]);
   });
 
-  it('ends when the account is another process’s', async () => {
+  it('ends when another process owns the account', async () => {
     const { clock, events, ended, hints } = await running(() =>
       Promise.reject(new LeaseLost('another owner')),
     );

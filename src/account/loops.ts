@@ -6,178 +6,145 @@ import { KeyRefused, LeaseLost, ServiceDown } from '../model/errors.ts';
 import type { AccountReader } from '../sync/account-reader.ts';
 import type { ReadOutcome } from '../sync/walk-result.ts';
 
-interface ReadingLoopsOptions {
-  readonly clock: Clock;
-  readonly random: Random;
-  /** Shared with other accounts of the process; left out: readings begin at once. */
-  readonly starts: ReadingStarts | undefined;
-  /** A reading has ended, well or not. */
-  readonly onOutcome: (outcome: ReadOutcome) => void;
-  readonly onFailure: (what: string, error: Error) => void;
-}
-
-/** Waits (ms) before what failed is tried again: doubling, with jitter. */
+/** First retry delay, ms; it doubles, with jitter. */
 const FIRST_RETRY_MS = 1_000;
-/** What waits at the service's gate costs no request, and begins as soon as the service is back. */
+/** Longest retry delay while the service is down, ms. A wait at its gate costs no request. */
 const LONGEST_WAIT_FOR_SERVICE_MS = 30_000;
 
-/** The loops while they run. */
-interface Turn {
-  readonly signal: AbortSignal;
-  /** What goes on until `signal` aborts. Rejected by what ends it all. */
-  readonly working: Set<Promise<unknown>>;
-  readonly fail: (error: unknown) => void;
-}
-
 /**
- * Reads once after each ring. Rings while it reads, or while the loops do not run, are remembered as one. A loop that
- * rests is an object and nothing more, since a process has thirty of them for each of a thousand accounts.
+ * Reads once after each ring. Rings while it reads, or while the loops do not run, are remembered as one. A resting
+ * loop is only an object, since a process has thirty of them for each of a thousand accounts.
  */
 export interface ReadingLoop {
-  /** What logs call it. */
   readonly what: string;
-  /** The longest wait (ms) before what failed is tried again. */
   readonly longestRetryMs: number;
   readonly read: (signal: AbortSignal) => Promise<ReadOutcome>;
-  /** Waits: what failed is tried again later. */
+  /** `waits`: for the next attempt after a failure. */
   state: 'rests' | 'reads' | 'waits';
   /** There was a ring since the last reading began. */
   rung: boolean;
   readonly ring: () => void;
 }
 
-/** The reading loops of an account: side by side, until one of them meets what ends them all. */
-export class ReadingLoops {
-  readonly #options: ReadingLoopsOptions;
-  readonly #loops: ReadingLoop[] = [];
-  #turn: Turn | undefined;
+export type ReadingLoops = ReturnType<typeof readingLoops>;
 
-  constructor(options: ReadingLoopsOptions) {
-    this.#options = options;
-  }
+/** The reading loops of an account. They run side by side, and end together. */
+export function readingLoops(options: {
+  readonly clock: Clock;
+  readonly random: Random;
+  /** Shared with other accounts of the process; undefined: readings begin at once. */
+  readonly starts: ReadingStarts | undefined;
+  /** Called after each reading that returned. */
+  readonly onOutcome: (outcome: ReadOutcome) => void;
+  readonly onFailure: (what: string, error: Error) => void;
+}) {
+  const { clock, random, starts, onOutcome, onFailure } = options;
+  const loops: ReadingLoop[] = [];
+  /** Begins a resting loop while the loops run. */
+  let begin: ((loop: ReadingLoop) => void) | undefined;
 
-  add(what: string, longestRetryMs: number, read: ReadingLoop['read']): ReadingLoop {
-    const ring = (): void => {
-      loop.rung = true;
-      this.#begin(loop);
-    };
-    const loop: ReadingLoop = { what, longestRetryMs, read, state: 'rests', rung: false, ring };
-    this.#loops.push(loop);
-    return loop;
-  }
+  return {
+    add(what: string, longestRetryMs: number, read: ReadingLoop['read']): ReadingLoop {
+      const ring = (): void => {
+        loop.rung = true;
+        begin?.(loop);
+      };
+      const loop: ReadingLoop = { what, longestRetryMs, read, state: 'rests', rung: false, ring };
+      loops.push(loop);
+      return loop;
+    },
 
-  /**
-   * Reads at each ring, what was rung before at once, until `stop` aborts, or a loop or one of `beside` fails; ends
-   * when all of them have ended.
-   * @throws the signal's reason; else LeaseLost or KeyRefused where one was thrown, else what was thrown first
-   */
-  async run(stop: AbortSignal, beside: readonly ((signal: AbortSignal) => Promise<never>)[]): Promise<never> {
-    const broken = new AbortController();
-    const errors: unknown[] = [];
-    const signal = AbortSignal.any([stop, broken.signal]);
-    const working = new Set<Promise<unknown>>();
-    const fail = (error: unknown): void => {
-      errors.push(error);
-      broken.abort(error);
-    };
-    this.#turn = { signal, working, fail };
-    const others = beside.map((run) => run(signal).catch(fail));
-    for (const loop of this.#loops) {
-      if (loop.rung) this.#begin(loop);
-    }
-    await untilAborted(signal);
-    await Promise.all([...working, ...others]);
-    stop.throwIfAborted();
-    throw errors.find((error) => error instanceof LeaseLost || error instanceof KeyRefused) ?? errors[0];
-  }
+    /**
+     * Reads at each ring, including earlier ones, until `stop` aborts, or a loop or one of `beside` fails; ends when
+     * all of them have ended.
+     * @throws the signal's reason; otherwise LeaseLost or KeyRefused if one was thrown, or the first error
+     */
+    async run(
+      stop: AbortSignal,
+      beside: readonly ((signal: AbortSignal) => Promise<never>)[],
+    ): Promise<never> {
+      const broken = new AbortController();
+      const errors: unknown[] = [];
+      const signal = AbortSignal.any([stop, broken.signal]);
+      const fail = (error: unknown): void => {
+        errors.push(error);
+        broken.abort(error);
+      };
 
-  #begin(loop: ReadingLoop): void {
-    const turn = this.#turn;
-    if (loop.state !== 'rests' || turn === undefined || turn.signal.aborted) return;
-    loop.state = 'reads';
-    const work = this.#work(loop, turn.signal)
-      .catch(turn.fail)
-      .finally(() => turn.working.delete(work));
-    turn.working.add(work);
-  }
+      /** @returns why it failed @throws LeaseLost, KeyRefused, and any error after an abort */
+      const read = async (loop: ReadingLoop): Promise<Error | undefined> => {
+        try {
+          const outcome = await (starts?.begin(() => loop.read(signal), signal) ?? loop.read(signal));
+          onOutcome(outcome);
+          return outcome.error;
+        } catch (thrown) {
+          if (signal.aborted || thrown instanceof LeaseLost || thrown instanceof KeyRefused) throw thrown;
+          return thrown instanceof Error ? thrown : new Error(String(thrown));
+        }
+      };
 
-  /** Reads until nothing has rung since; what fails is tried again, later and later. */
-  async #work(loop: ReadingLoop, signal: AbortSignal): Promise<void> {
-    const { clock, random, onFailure } = this.#options;
-    const { what, longestRetryMs } = loop;
-    try {
-      // Rings of the same moment are one.
-      await Promise.resolve();
-      signal.throwIfAborted();
-      for (let failures = 0; loop.rung;) {
-        loop.rung = false;
+      /** Reads until no ring is left; retries failures with growing delays. */
+      const work = async (loop: ReadingLoop): Promise<void> => {
+        try {
+          // Rings of the same moment are one.
+          await Promise.resolve();
+          signal.throwIfAborted();
+          for (let failures = 0; loop.rung;) {
+            loop.rung = false;
+            loop.state = 'reads';
+            const error = await read(loop);
+            signal.throwIfAborted();
+            failures = error === undefined ? 0 : failures + 1;
+            if (error === undefined) continue;
+            onFailure(loop.what, error);
+            loop.state = 'waits';
+            const isDown = error instanceof ServiceDown;
+            const longest = isDown ? LONGEST_WAIT_FOR_SERVICE_MS : loop.longestRetryMs;
+            const bound = Math.min(longest, FIRST_RETRY_MS * 2 ** failures);
+            await clock.sleep(bound * (0.5 + random() / 2), signal);
+            loop.ring();
+          }
+        } finally {
+          // At once: a ring that comes now begins the next reading.
+          loop.state = 'rests';
+        }
+      };
+
+      const working = new Set<Promise<void>>();
+      begin = (loop) => {
+        if (loop.state !== 'rests' || signal.aborted) return;
         loop.state = 'reads';
-        const error = await this.#read(loop, signal);
-        signal.throwIfAborted();
-        failures = error === undefined ? 0 : failures + 1;
-        if (error === undefined) continue;
-        onFailure(what, error);
-        loop.state = 'waits';
-        const longest = error instanceof ServiceDown ? LONGEST_WAIT_FOR_SERVICE_MS : longestRetryMs;
-        const bound = Math.min(longest, FIRST_RETRY_MS * 2 ** failures);
-        await clock.sleep(bound * (0.5 + random() / 2), signal);
-        loop.ring();
-      }
-    } finally {
-      // At once: a ring that comes now begins it again.
-      loop.state = 'rests';
-    }
-  }
-
-  /** Why it failed, if it did. @throws LeaseLost, KeyRefused, and anything where the signal is aborted */
-  async #read({ read }: ReadingLoop, signal: AbortSignal): Promise<Error | undefined> {
-    const { starts, onOutcome } = this.#options;
-    try {
-      const outcome = await (starts?.begin(() => read(signal), signal) ?? read(signal));
-      onOutcome(outcome);
-      return outcome.error;
-    } catch (thrown) {
-      if (signal.aborted || thrown instanceof LeaseLost || thrown instanceof KeyRefused) throw thrown;
-      return thrown instanceof Error ? thrown : new Error(String(thrown));
-    }
-  }
+        const task = work(loop)
+          .catch(fail)
+          .finally(() => working.delete(task));
+        working.add(task);
+      };
+      const others = beside.map((each) => each(signal).catch(fail));
+      for (const loop of loops) if (loop.rung) begin(loop);
+      await untilAborted(signal);
+      await Promise.all([...working, ...others]);
+      stop.throwIfAborted();
+      throw errors.find((error) => error instanceof LeaseLost || error instanceof KeyRefused) ?? errors[0];
+    },
+  };
 }
 
-/** How the rows of a collection are read. */
-export interface CollectionLoops {
-  /** What is new, and what is unfinished. */
-  readonly poll: ReadingLoop;
-  /** All rows, by a walk that goes on where it was broken off. */
-  readonly full: ReadingLoop;
-  /** All rows, where a poll says that only that can do. */
-  readonly rows: ReadingLoop;
-  /** Those of parents that are due. */
-  readonly due: ReadingLoop;
-  /** Rows that are suspected to be gone, again. */
-  readonly suspects: ReadingLoop;
-}
-
-/** The longest waits (ms) before what failed is tried again. */
+/** Longest retry delays, ms. A full walk continues where it failed, so an attempt costs only a request or two. */
 const LONGEST_POLL_RETRY_MS = 30_000;
-/** A full walk goes on where it failed, so a try costs a request or two; nobody announces the end of an outage. */
 const LONGEST_FULL_RETRY_MS = 300_000;
-/**
- * Children that are due are looked for so long (ms) after the last time, though a poll found no change of their
- * parents: some were left to rest after a failure, or made due by an event. Cron lines poll once a minute at most.
- */
+/** Interval of looks for due children while polls find no change, ms: they rested after a failure, or an event came. */
 const RING_AGAIN_MS = 30_000;
 
-/**
- * Adds the loops of a collection to those of its account.
- * @param ringThem has the rows read whose parents are of this collection, and due
- */
+export type CollectionLoops = ReturnType<typeof collectionLoops>;
+
+/** Adds a collection's loops to its account's. @param ringThem starts reading due rows of this collection's children */
 export function collectionLoops(
   name: CollectionName,
   reader: AccountReader,
   clock: Clock,
   loops: ReadingLoops,
   ringThem: () => void,
-): CollectionLoops {
+) {
   let rungAt = Number.NEGATIVE_INFINITY;
   const ringChildren = (): void => {
     rungAt = clock.monotonic();
@@ -191,12 +158,12 @@ export function collectionLoops(
   const full = loops.add(`full walk of ${name}`, LONGEST_FULL_RETRY_MS, (signal) => all('full', signal));
   const rows = loops.add(`reading of all ${name}`, LONGEST_FULL_RETRY_MS, (signal) => all('rows', signal));
   const poll = loops.add(`poll of ${name}`, LONGEST_POLL_RETRY_MS, async (signal) => {
-    // What a poll wrote before it threw has made children due, too.
+    // A poll that throws may have written changes that made children due.
     let changes = 1;
     try {
       const outcome = await reader.read(name, { what: 'poll', scheduled: true, signal });
       changes = outcome.totals.inserted + outcome.totals.updated;
-      // A full reading that is about to begin will do.
+      // A full reading that is about to begin suffices.
       if (outcome.fullNeeded && !full.rung && full.state !== 'waits') rows.ring();
       return outcome;
     } finally {
@@ -208,7 +175,7 @@ export function collectionLoops(
   );
   let wait: AbortController | undefined;
   const suspects = loops.add(`second reading of ${name}`, LONGEST_FULL_RETRY_MS, async (signal) => {
-    // A ring before that ends the wait.
+    // An earlier ring ends the wait.
     wait?.abort();
     const outcome = await reader.confirmDeletions(name, signal);
     if (outcome.againMs !== undefined) {
@@ -221,27 +188,35 @@ export function collectionLoops(
     }
     return outcome;
   });
-  return { poll, full, rows, due, suspects };
+  return {
+    /** New and unfinished rows. */
+    poll,
+    /** All rows, by a walk that continues where it was interrupted. */
+    full,
+    /** All rows, after a poll that can't do with less. */
+    rows,
+    /** Rows of due parents. */
+    due,
+    /** Suspected deletions, for a second proof. */
+    suspects,
+  };
 }
 
-/** So many readings may be in their first seconds (ms) at a time. Two for each connection to Postgres keep it busy. */
+/** Number of readings that may be in their first seconds at a time: two for each connection to Postgres. */
 const AT_ONCE = 16;
 const FIRST_MS = 2_000;
 
+export type ReadingStarts = ReturnType<typeof readingStarts>;
+
 /**
- * Lets the readings of many accounts begin a few at a time. Begun all at once, as at a start or after an outage, each
- * would wait for all others at each of its steps: a reservation is valid for seconds, a proof for a minute, and every
- * answer waits in memory. A reading that lasts gives its place up after its first seconds, so that readings which wait
- * for their rate limit keep nobody out.
+ * Lets readings of many accounts begin a few at a time. If all began at once, at a start or after an outage, each would
+ * wait for all others at each step: a reservation is valid for seconds, a proof for a minute, and every answer waits in
+ * memory. A reading gives its place up after its first seconds: one that waits for its rate limit blocks none.
  */
 export function readingStarts(clock: Pick<Clock, 'sleep'>) {
   const places = new Places(AT_ONCE);
   return {
-    /**
-     * Waits for a place, and runs `task`.
-     * @param signal ends the wait, not the task
-     * @throws the signal's reason; errors of `task`
-     */
+    /** Waits for a place and runs `task`. @param signal ends the wait, not the task */
     async begin<T>(task: () => Promise<T>, signal: AbortSignal): Promise<T> {
       const leave = await places.take(signal);
       const over = new AbortController();
@@ -250,4 +225,3 @@ export function readingStarts(clock: Pick<Clock, 'sleep'>) {
     },
   };
 }
-export type ReadingStarts = ReturnType<typeof readingStarts>;

@@ -3,42 +3,17 @@ import { messageOf } from '@research-mirror/runtime/message';
 import type { ServiceConfig } from '../config/config.ts';
 import { collection, COLLECTION_NAMES, type CollectionName } from '../model/collections.ts';
 import { refusesKey } from '../model/errors.ts';
-import { type WalkTotals, addTotals, NO_TOTALS, type ReadTotals } from '../model/sync-events.ts';
+import { addTotals, NO_TOTALS, type ReadTotals } from '../model/sync-events.ts';
 import type { Operator } from '../postgres/operator-log.ts';
 import { failureMessage } from '../postgres/sql-state.ts';
 import type { AccountReader } from '../sync/account-reader.ts';
-import type { Standing } from '../sync/account-store.ts';
 import type { SyncObserver } from '../sync/reading-context.ts';
-import { type AccountCommand, type CommandRun, runCommand, type RunOptions } from './account-command.ts';
-import type { UnknownKey } from './account-keys.ts';
+import type { AccountCommand, CollectionProgress, CommandArguments } from './account-command.ts';
+import { type CommandRun, runCommand, type RunOptions } from './account-command.ts';
 import type { Account } from './account.ts';
 
-interface AccountPassOptions {
-  readonly collections: readonly CollectionName[];
-  readonly full: boolean;
-  /** Who lifts the brake of deletions; only with `full`. */
-  readonly acceptDeletions: Operator | false;
-  readonly signal: AbortSignal;
-  readonly clock: Clock;
-}
-
 /** Result of a pass for one collection. */
-export interface CollectionPass extends WalkTotals, Omit<Standing, 'completeAsOf'> {
-  readonly userId: string;
-  readonly collection: CollectionName;
-  readonly milliseconds: number;
-  /** Why it was not read completely; null: it was. */
-  readonly error: string | null;
-  /** Rows that a full walk found missing, without a second proof. */
-  readonly unproven: number;
-  /** The collection is complete as of then, deletions included (ISO 8601); null: never yet. */
-  readonly completeAsOf: string | null;
-  /**
-   * Whether `completeAsOf` is at least the pass's start less MIRROR_SETTLE, by which replicas may lag; null: the
-   * collection was not read, but rows were deleted with those of another one.
-   */
-  readonly complete: boolean | null;
-}
+export type CollectionPass = Readonly<ReturnType<typeof noPass>>;
 
 /**
  * Reads the collections of one account once, concurrently. Parents of chosen collections are read first: the items of
@@ -47,10 +22,18 @@ export interface CollectionPass extends WalkTotals, Omit<Standing, 'completeAsOf
  */
 export async function passOver(
   reader: AccountReader,
-  options: AccountPassOptions,
+  options: {
+    readonly collections: readonly CollectionName[];
+    readonly full: boolean;
+    /** The operator who lifts the brake of deletions; only with `full`. */
+    readonly acceptDeletions: Operator | false;
+    readonly signal: AbortSignal;
+    readonly clock: Clock;
+  },
 ): Promise<CollectionPass[]> {
   const { clock, signal } = options;
-  const collections = withParents(options.collections);
+  const wanted = new Set([...options.collections, ...options.collections.map(parentOf)]);
+  const collections = COLLECTION_NAMES.filter((name) => wanted.has(name));
   const neededFrom = reader.completeFromNow();
   const what = options.full ? 'full' : 'current';
   const accept = options.full && options.acceptDeletions;
@@ -61,11 +44,11 @@ export async function passOver(
     const message = error === undefined ? null : failureMessage(error);
     return { ...noPass(reader.userId, name, message), ...totals, milliseconds, unproven };
   };
-  const readAll = async (names: readonly CollectionName[]): Promise<Awaited<ReturnType<typeof read>>[]> => {
-    const ended = await Promise.allSettled(names.map(read));
-    const rejected = ended.find((each) => each.status === 'rejected');
-    if (rejected !== undefined) throw rejected.reason;
-    return ended.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []));
+  const readAll = async (names: readonly CollectionName[]) => {
+    const all = names.map(read);
+    // None is left under way after an error.
+    await Promise.allSettled(all);
+    return Promise.all(all);
   };
   const parents = await readAll(collections.filter((name) => parentOf(name) === undefined));
   signal.throwIfAborted();
@@ -93,27 +76,34 @@ function parentOf(name: CollectionName): CollectionName | undefined {
   return found.kind === 'list' ? found.parent?.collection : undefined;
 }
 
-function withParents(names: readonly CollectionName[]): readonly CollectionName[] {
-  const wanted = new Set([...names, ...names.map(parentOf)]);
-  return COLLECTION_NAMES.filter((name) => wanted.has(name));
-}
-
-/** A pass that was not made. @param error why; null: it was not requested */
-function noPass(userId: string, collection: CollectionName, error: string | null): CollectionPass {
+/** A pass that was not made. @param error why it was not read completely; null: it was, or was not requested */
+function noPass(userId: string, collection: CollectionName, error: string | null) {
   const { along: _, ...sums } = NO_TOTALS;
-  const pass = { userId, collection, ...sums, milliseconds: 0, error, unproven: 0 };
-  return { ...pass, liveRows: 0, held: 0, refused: 0, stale: 0, completeAsOf: null, complete: null };
+  const standing = { liveRows: 0, held: 0, refused: 0, stale: 0 };
+  return {
+    userId,
+    collection,
+    ...sums,
+    milliseconds: 0,
+    error,
+    /** Rows that a full walk found missing, without a second proof. */
+    unproven: 0,
+    ...standing,
+    /** The collection is complete as of then, deletions included (ISO 8601); null: never yet. */
+    completeAsOf: null as string | null,
+    /**
+     * Whether `completeAsOf` is at least the pass's start less MIRROR_SETTLE, by which replicas may lag; null: the
+     * collection was not read, but rows were deleted with those of another one.
+     */
+    complete: null as boolean | null,
+  };
 }
 
 /** Progress of one collection of one account, as sums. */
-export interface PassProgress {
-  readonly userId: string;
-  readonly collection: CollectionName;
-  readonly pages: number;
-  readonly items: number;
-  readonly inserted: number;
-  readonly updated: number;
-  readonly deleted: number;
+export interface PassProgress
+  extends
+    CollectionProgress,
+    Readonly<Record<'pages' | 'items' | 'inserted' | 'updated' | 'deleted', number>> {
   /** Rows that wait for a second reading, and how long, ms; null: none wait. */
   readonly doubts: { readonly rows: number; readonly milliseconds: number } | null;
 }
@@ -121,13 +111,14 @@ export interface PassProgress {
 /** An observer that sums up pages by account and collection, and reports each new sum. */
 export function sumUp(onProgress: (progress: PassProgress) => void): SyncObserver {
   const sums = new Map<string, PassProgress>();
+  const zero = { pages: 0, items: 0, inserted: 0, updated: 0, deleted: 0, doubts: null };
   const add = (
-    { userId, collection }: Pick<PassProgress, 'userId' | 'collection'>,
+    { userId, collection }: CollectionProgress,
     more: (before: PassProgress) => Partial<PassProgress>,
   ): void => {
     const name = `${userId}/${collection}`;
-    const before = sums.get(name) ?? { ...NOTHING, userId, collection };
-    const sum = { ...before, ...more(before) };
+    const before = sums.get(name) ?? { ...zero, userId, collection };
+    const sum = { ...before, doubts: null, ...more(before) };
     sums.set(name, sum);
     onProgress(sum);
   };
@@ -138,56 +129,41 @@ export function sumUp(onProgress: (progress: PassProgress) => void): SyncObserve
         items: before.items + items,
         inserted: before.inserted + inserted,
         updated: before.updated + updated,
-        doubts: null,
       })),
-    suspectsWait: ({ userId, collection, rows, milliseconds }) =>
-      add({ userId, collection }, () => ({ doubts: { rows, milliseconds } })),
-    deletionsJudged: ({ scope, deleted }) =>
-      add(scope, (before) => ({ deleted: before.deleted + deleted, doubts: null })),
+    suspectsWait: ({ rows, milliseconds, ...of }) => add(of, () => ({ doubts: { rows, milliseconds } })),
+    deletionsJudged: ({ scope, deleted }) => add(scope, (before) => ({ deleted: before.deleted + deleted })),
   };
 }
 
-const NOTHING = { pages: 0, items: 0, inserted: 0, updated: 0, deleted: 0, doubts: null } as const;
-
-interface SyncAsked extends Pick<AccountPassOptions, 'collections' | 'full'> {
+interface SyncArguments extends CommandArguments {
+  readonly full: boolean;
   readonly acceptDeletions: boolean;
 }
 
-export interface SyncReport {
-  readonly collections: readonly CollectionPass[];
-  readonly unknownKeys: readonly UnknownKey[];
-  /** Requests sent to read the collections, without pings, and how many of them were answered with 429. */
-  readonly requests: number;
-  readonly rateLimited: number;
-}
-
-export const SYNC: AccountCommand<SyncAsked, CollectionPass, PassProgress> = {
+export const SYNC: AccountCommand<SyncArguments, CollectionPass, PassProgress> = {
   name: 'sync',
   notDone: noPass,
   work: syncAccount,
 };
 
-/**
- * One pass over the collections: by the daemon that owns the accounts, or else by this process.
- * @throws what keeps all of it from being read; the signal's reason when it is aborted (what was committed is kept)
- */
+export type SyncReport = Awaited<ReturnType<typeof runSync>>;
+
+/** One pass over the collections; committed pages stay. @throws errors that concern all accounts; the signal's reason */
 export async function runSync(
   config: ServiceConfig,
   options: RunOptions<PassProgress>,
-  asked: SyncAsked,
-): Promise<SyncReport> {
-  const { results, unknownKeys } = await runCommand(config, options, SYNC, asked);
-  return {
-    collections: results,
-    unknownKeys,
-    requests: results.reduce((sum, each) => sum + each.requests, 0),
-    rateLimited: results.reduce((sum, each) => sum + each.rateLimited, 0),
-  };
+  given: SyncArguments,
+) {
+  const { results, unknownKeys } = await runCommand(config, options, SYNC, given);
+  /** Requests sent to read the collections, without pings, and the number of those answered with 429. */
+  const requests = results.reduce((sum, each) => sum + each.requests, 0);
+  const rateLimited = results.reduce((sum, each) => sum + each.rateLimited, 0);
+  return { collections: results, unknownKeys, requests, rateLimited };
 }
 
 async function syncAccount(
   { reader, mirror, store, fence }: Account,
-  asked: SyncAsked,
+  given: SyncArguments,
   { context: { observers, clock }, askedBy, isDaemon, signal, onProgress }: CommandRun<PassProgress>,
 ): Promise<CollectionPass[]> {
   const sum = sumUp((each) => {
@@ -195,21 +171,21 @@ async function syncAccount(
   });
   const observer: SyncObserver = {
     ...sum,
-    // The daemon's own polls go on beside a full pass: what they read does not count.
+    // The daemon's own polls go on beside a full pass: their pages do not count.
     pageWritten: (page) => {
-      if (!isDaemon || !asked.full || page.kind === 'full' || page.kind === 'single') sum.pageWritten?.(page);
+      if (!isDaemon || !given.full || page.kind === 'full' || page.kind === 'single') sum.pageWritten?.(page);
     },
   };
   observers.push(observer);
   try {
-    const acceptDeletions = asked.acceptDeletions && askedBy;
-    const passes = await passOver(reader, { ...asked, acceptDeletions, signal, clock });
-    // Late columns are filled before the command is told that it is done.
+    const acceptDeletions = given.acceptDeletions && askedBy;
+    const passes = await passOver(reader, { ...given, acceptDeletions, signal, clock });
+    // Fills new columns before the command ends.
     while (await mirror.backfill(fence)) signal.throwIfAborted();
     if (!isDaemon) await store.saveState('active', null);
     return passes;
   } catch (error) {
-    // In a daemon, the account's loops find out and store it.
+    // In a daemon, the account's loops store it.
     if (!isDaemon && refusesKey(error)) await store.saveState('stopped', messageOf(error));
     throw error;
   } finally {

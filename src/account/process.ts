@@ -1,37 +1,38 @@
 import { randomUUID } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import { setFlagsFromString } from 'node:v8';
-import { type GateNews, ServiceGate } from '../service/service-gate.ts';
-import { KnownPages } from '../model/known-pages.ts';
-import { createTransport } from '../service/transport.ts';
-import type { ServiceConfig } from '../config/config.ts';
-import { createHeartbeat, ownIdentity } from '../postgres/heartbeat.ts';
-import { notePrivacy } from '../postgres/note-privacy.ts';
-import { openInstallation } from '../postgres/installation.ts';
-import { coalesced, createNotifications, wake } from '../postgres/notifications.ts';
-import { wordsOfStep } from '../postgres/clock-step.ts';
-import { OwnedAccounts } from '../postgres/lease.ts';
-import { Privacy } from '../model/privacy.ts';
-import { LeaseLost } from '../model/errors.ts';
 import { type Clock, systemClock } from '@research-mirror/runtime/clock';
 import { formatSpan } from '@research-mirror/runtime/figures';
-import { keyStore, type KeyStore } from '@research-mirror/runtime/kept-keys';
-import { startAll, stopAll } from '@research-mirror/runtime/service';
+import { keyStore } from '@research-mirror/runtime/kept-keys';
 import { messageOf } from '@research-mirror/runtime/message';
-import type { Logger } from '@research-mirror/runtime/logger';
-import { readingStarts } from './loops.ts';
-import type { SyncObserver } from '../sync/reading-context.ts';
-import { type FailureLog, failureLog, logObserver } from './failure-log.ts';
-import type { ProcessContext } from './account.ts';
-import { createSchedule } from '../sync/schedule.ts';
-import type { ServiceLink } from './account-keys.ts';
-import { openMirror, type OpenMirror, type WorkOptions } from '../postgres/open-mirror.ts';
+import { startAll, stopAll } from '@research-mirror/runtime/service';
+import type { ServiceConfig } from '../config/config.ts';
 import { programVersion } from '../config/program.ts';
 import { astrayKept } from '../events/public-url.ts';
+import type { RegistrarOptions } from '../events/registrar.ts';
+import { LeaseLost } from '../model/errors.ts';
+import { KnownPages } from '../model/known-pages.ts';
+import { Privacy } from '../model/privacy.ts';
+import type { WalkEnded } from '../model/sync-events.ts';
+import { wordsOfStep } from '../postgres/clock-step.ts';
+import { createHeartbeat, ownIdentity } from '../postgres/heartbeat.ts';
+import { openInstallation } from '../postgres/installation.ts';
+import { OwnedAccounts } from '../postgres/lease.ts';
+import { notePrivacy } from '../postgres/note-privacy.ts';
+import { coalesced, createNotifications, type TableChange, wake } from '../postgres/notifications.ts';
+import { openMirror, type OpenMirror, type WorkOptions } from '../postgres/open-mirror.ts';
+import { ServiceGate } from '../service/service-gate.ts';
+import { createTransport } from '../service/transport.ts';
+import type { submitter } from '../submissions/submitter.ts';
+import type { SyncObserver } from '../sync/reading-context.ts';
+import { createSchedule } from '../sync/schedule.ts';
+import type { ServiceLink } from './account-keys.ts';
+import { type FailureLog, failureLog, logObserver } from './failure-log.ts';
+import { readingStarts } from './loops.ts';
 
-/** Items of a walk from which it is a load, which early garbage collection would slow down. */
+/** Items from which a walk is a load, which early garbage collection would slow down. */
 const LOAD_ITEMS = 2_000;
-/** Items of a walk from which it is long: it takes minutes at any rate limit, so memory matters more than CPU time. */
+/** Items from which a walk is long: it takes minutes at any rate limit, so memory matters more than CPU time. */
 const LONG_ITEMS = 200_000;
 /** Growth of the old heap before a collection, percent. A program starts with the launcher's OLD_HEAP. */
 const GROWS = { else: 30, inLoads: 150 };
@@ -45,54 +46,56 @@ const GROWS = { else: 30, inLoads: 150 };
 export function walkHeap(setFlags: (flags: string) => void): SyncObserver {
   /** Items so far of each running walk. */
   const items = new Map<string, number>();
-  let loads = false;
-  const set = (): void => setFlags(`--heap-growing-percent=${loads ? GROWS.inLoads : GROWS.else}`);
-  const judge = (): void => {
+  let grows: number | undefined;
+  const update = (): void => {
     const counts = [...items.values()];
-    const now = counts.some((count) => count >= LOAD_ITEMS) && counts.every((count) => count < LONG_ITEMS);
-    if (now === loads) return;
-    loads = now;
-    set();
+    const loads = counts.some((count) => count >= LOAD_ITEMS) && counts.every((count) => count < LONG_ITEMS);
+    const next = loads ? GROWS.inLoads : GROWS.else;
+    if (next !== grows) setFlags(`--heap-growing-percent=${next}`);
+    grows = next;
   };
-  set();
+  update();
+  const nameOf = ({ scope, kind }: Pick<WalkEnded, 'scope' | 'kind'>): string =>
+    `${kind} ${scope.userId} ${scope.collection} ${scope.parent}`;
   return {
-    pageWritten({ scope, kind, items: count }) {
-      const walk = `${kind} ${scope.userId} ${scope.collection} ${scope.parent}`;
-      items.set(walk, (items.get(walk) ?? 0) + count);
-      judge();
+    pageWritten(page) {
+      items.set(nameOf(page), (items.get(nameOf(page)) ?? 0) + page.items);
+      update();
     },
-    walkEnded({ scope, kind }) {
-      items.delete(`${kind} ${scope.userId} ${scope.collection} ${scope.parent}`);
-      judge();
+    walkEnded(walk) {
+      items.delete(nameOf(walk));
+      update();
     },
   };
-}
-
-interface ProcessOptions
-  extends
-    Omit<WorkOptions, 'signal'>,
-    Partial<Pick<ProcessContext, 'onSubmission' | 'onRegistered'>>,
-    Partial<Pick<ServiceLink, 'onExchange'>> {
-  /** `start`, `sync`: the process's name for others. */
-  readonly command: string;
-  readonly config: ServiceConfig;
-  readonly mirror: OpenMirror;
-  readonly clock: Clock;
-  readonly failures: FailureLog;
-  /** A heartbeat was written or failed. */
-  readonly onBeat?: ((error?: unknown) => void) | undefined;
-  readonly observers: readonly SyncObserver[];
 }
 
 export type MirrorProcess = Awaited<ReturnType<typeof createProcess>>;
+/** The parts that the accounts of a process share. */
+export type ProcessContext = MirrorProcess['context'];
 
 /** The parts of a process that reads accounts, a daemon's or a command's. `close` ends connections to the service. */
-export async function createProcess(options: ProcessOptions) {
-  const { config, mirror, clock, log } = options;
+export async function createProcess(
+  options: Omit<WorkOptions, 'signal'> & {
+    /** Name of the process for others: `start`, `sync`. */
+    readonly command: string;
+    readonly config: ServiceConfig;
+    readonly mirror: OpenMirror;
+    readonly clock: Clock;
+    readonly failures: FailureLog;
+    /** Called after each heartbeat, with the error of a failed one. */
+    readonly onBeat?: ((error?: unknown) => void) | undefined;
+    readonly onExchange?: ServiceLink['onExchange'];
+    readonly onSubmission?: Parameters<typeof submitter>[0]['onDone'];
+    readonly onRegistered?: RegistrarOptions['onRegistered'];
+    readonly observers: readonly SyncObserver[];
+  },
+) {
+  const { config, mirror, clock, log, scrub, hide, failures } = options;
+  const { publicUrl, host, port } = config.webhook;
+  const { onExchange = () => {}, onSubmission = () => {}, onRegistered = () => {} } = options;
   await notePrivacy(mirror.db, config, new Date(clock.now()), log);
-  const { publicUrl } = config.webhook;
   const identity = await ownIdentity();
-  const processId = randomUUID();
+  const processId: string = randomUUID();
   const version = programVersion();
   const owned = new OwnedAccounts();
   const heartbeat = createHeartbeat({
@@ -115,9 +118,7 @@ export async function createProcess(options: ProcessOptions) {
       }
     },
   });
-  const wakeOthers = coalesced(() => wake(mirror.urgentDb));
   const notifications = createNotifications(mirror.db, clock);
-  const keys = walkKeys(config.dataDir, log);
   const wire = createTransport({
     baseUrl: config.service.url,
     clock,
@@ -125,75 +126,89 @@ export async function createProcess(options: ProcessOptions) {
     proxy: config.proxy,
   });
   /** Without heartbeats the accounts may be lost, so no request is sent (docs/design/ownership.md, "Heartbeat"). */
-  const throwIfSilent = (): void => {
-    if (clock.monotonic() > heartbeat.ownsUntil()) {
-      throw new LeaseLost('no heartbeat reached the database in time: requests wait for it');
-    }
+  const unlessSilent =
+    <Given extends unknown[], T>(send: (...given: Given) => T) =>
+    (...given: Given): T => {
+      if (clock.monotonic() > heartbeat.ownsUntil()) {
+        throw new LeaseLost('no heartbeat reached the database in time: requests wait for it');
+      }
+      return send(...given);
+    };
+  const link: ServiceLink = {
+    transport: { ...wire, get: unlessSilent(wire.get), send: unlessSilent(wire.send) },
+    known: new KnownPages(),
+    privacy: new Privacy(config),
+    // Logged once, however many accounts wait.
+    gate: new ServiceGate(clock, Math.random, (news) => {
+      if (news.state === 'closed')
+        log.error(
+          `the service is down: ${news.reason}; one request at a time tries it, and mirroring goes on by itself as soon as it answers`,
+        );
+      else log.info(`the service answers again, after ${formatSpan(news.afterMs)}`);
+    }),
+    share: config.budgetShare,
+    isAwaited: () => heartbeat.hasOthers(),
+    clock,
+    random: Math.random,
+    scrub,
+    onExchange,
+    onBudgetEvent: (keyHash, { kind, group, message }) =>
+      log[kind === 'limit-changed' ? 'info' : 'warn'](
+        { key: keyHash.slice(0, 8), group, kind },
+        `rate limit: ${message}`,
+      ),
   };
-  const context: ProcessContext = {
+  const context = {
     config,
     db: mirror.db,
+    /** The same connections, bypassing their queue: for taking and releasing accounts, which others wait for. */
     urgentDb: mirror.urgentDb,
+    link,
     processId,
     identity,
     log,
-    failures: options.failures,
+    failures,
+    /** Read at each event: a command adds one while it runs. */
     observers: [...options.observers, walkHeap(setFlagsFromString)],
-    onChanged: (change) => notifications.changed(change),
     schedule: createSchedule(config),
+    owned,
+    /** Keys seen by long walks: in the data folder if it is writable, since a temporary folder may be in memory. */
+    keys: keyStore({
+      folders: [config.dataDir, tmpdir()],
+      onLost: (error) =>
+        log.warn(
+          `what a full walk saw can't be kept on disk (${messageOf(error)}): rows are mirrored, and deletions wait where ` +
+            `the order of a list is not trusted; make room in ${config.dataDir}, or set MIRROR_DATA_DIR`,
+        ),
+    }),
+    /** Limits how many accounts are opened and readings begun at a time. */
+    starts: readingStarts(clock),
+    /** `now` is the database's time, not this machine's. */
     clock: {
       now: () => heartbeat.databaseNow(),
       monotonic: () => clock.monotonic(),
-      sleep: (ms, signal) => clock.sleep(ms, signal),
+      sleep: (ms: number, signal?: AbortSignal) => clock.sleep(ms, signal),
     },
     ownsUntil: () => heartbeat.ownsUntil(),
     interruptedAt: () => heartbeat.interruptedAt(),
     hasOthers: () => heartbeat.hasOthers(),
-    onReleased: wakeOthers,
-    keys,
-    owned,
-    starts: readingStarts(clock),
-    hide: options.hide,
-    onSubmission: options.onSubmission ?? (() => {}),
-    onRegistered: options.onRegistered ?? (() => {}),
+    onChanged: (change: TableChange) => notifications.changed(change),
+    /** Called after an account was released; resolves once other daemons are told. Never throws. */
+    onReleased: coalesced(() => wake(mirror.urgentDb)),
+    /** Keeps a secret that was learnt at run time out of all output. */
+    hide,
+    onSubmission,
+    onRegistered,
     whyAstray:
       publicUrl === undefined
         ? () => Promise.resolve(undefined)
-        : astrayKept(publicUrl, `${config.webhook.host}:${config.webhook.port}`, clock),
-    link: {
-      transport: {
-        ...wire,
-        get: (path, key, signal, asked) => {
-          throwIfSilent();
-          return wire.get(path, key, signal, asked);
-        },
-        send: (request) => {
-          throwIfSilent();
-          return wire.send(request);
-        },
-      },
-      known: new KnownPages(),
-      privacy: new Privacy(config),
-      gate: new ServiceGate(clock, Math.random, (news) => tellGate(log, news)),
-      share: config.budgetShare,
-      isAwaited: () => heartbeat.hasOthers(),
-      clock,
-      random: Math.random,
-      scrub: options.scrub,
-      onExchange: options.onExchange ?? (() => {}),
-      onBudgetEvent: (keyHash, { kind, group, message }) =>
-        log[kind === 'limit-changed' ? 'info' : 'warn'](
-          { key: keyHash.slice(0, 8), group, kind },
-          `rate limit: ${message}`,
-        ),
-    },
+        : astrayKept(publicUrl, `${host}:${port}`, clock),
   };
   return { context, heartbeat, notifications, close: (): Promise<void> => wire.close() };
 }
 
 /**
- * Runs a command's work as a process that others see, with the mirror open, a heartbeat and notifications.
- * @param command its name for others: `verify`
+ * Runs a command's work as a process that others see by the command's name, with a heartbeat and notifications.
  * @throws errors of opening the mirror and of `work`
  */
 export async function asProcess<T>(
@@ -222,28 +237,4 @@ export async function asProcess<T>(
   } finally {
     await mirror.close();
   }
-}
-
-/**
- * The store in which walks keep the keys of long lists: in the data folder, since a temporary folder may be in memory,
- * or in the temporary folder if the data folder is not writable.
- */
-function walkKeys(dataDir: string, log: Logger): KeyStore {
-  return keyStore({
-    folders: [dataDir, tmpdir()],
-    onLost: (error) =>
-      log.warn(
-        `what a full walk saw can't be kept on disk (${messageOf(error)}): rows are mirrored, and deletions wait where ` +
-          `the order of a list is not trusted; make room in ${dataDir}, or set MIRROR_DATA_DIR`,
-      ),
-  });
-}
-
-/** Logged once, however many accounts wait. */
-function tellGate(log: Logger, news: GateNews): void {
-  if (news.state === 'closed') {
-    log.error(
-      `the service is down: ${news.reason}; one request at a time tries it, and mirroring goes on by itself as soon as it answers`,
-    );
-  } else log.info(`the service answers again, after ${formatSpan(news.afterMs)}`);
 }

@@ -2,12 +2,12 @@ import { describe, expect, it } from 'vitest';
 import { VirtualClock } from '@research-mirror/runtime/testing/virtual-clock';
 import { KeyRefused, LeaseLost } from '../model/errors.ts';
 import { NOTHING, type ReadOutcome } from '../sync/walk-result.ts';
-import { ReadingLoops } from './loops.ts';
+import { type ReadingLoops, readingLoops } from './loops.ts';
 
 function loopsOf() {
   const clock = new VirtualClock();
   const failures: string[] = [];
-  const loops = new ReadingLoops({
+  const loops = readingLoops({
     clock,
     random: () => 1,
     starts: undefined,
@@ -55,7 +55,7 @@ describe('reading loops', () => {
     await expect(running).rejects.toThrow('over');
   });
 
-  it('lose no ring, at whichever turn of the event loop it comes', async () => {
+  it('lose no ring at any turn of the event loop', async () => {
     for (let turns = 0; turns < 20; turns += 1) {
       const { clock, add, run, stop } = loopsOf();
       let reads = 0;
@@ -79,7 +79,7 @@ describe('reading loops', () => {
     }
   });
 
-  it('remember what rang before they ran, and while they did not', async () => {
+  it('remember rings from before they ran, and from while they did not', async () => {
     const { clock, add, run, stop } = loopsOf();
     const { loop, open } = slowLoop(add);
     loop.ring();
@@ -96,7 +96,7 @@ describe('reading loops', () => {
   });
 
   it.each([new LeaseLost('another has it'), new KeyRefused('no', 401)])(
-    'end all together by what none of them can go on after, and name it: %s',
+    'end together when one can not go on: %s',
     async (cause) => {
       const { clock, failures, add, run } = loopsOf();
       const ends: string[] = [];
@@ -120,7 +120,7 @@ describe('reading loops', () => {
     },
   );
 
-  it('try again what failed, later and later, which holds none of the others up, and keep it as one that waits', async () => {
+  it('retry a failure with growing delays, in which the loop waits and delays no other', async () => {
     const { clock, failures, add, run, stop } = loopsOf();
     let broken = true;
     const loop = add('poll', () =>

@@ -34,14 +34,14 @@ it('readings of many accounts begin a few at a time, and the next one when one e
   await Promise.all(all);
 });
 
-it('readings of many accounts keep nobody out by lasting: all have begun after some minutes', async () => {
+it('long readings of many accounts block none: all have begun after some minutes', async () => {
   const { clock, begun, begin } = readings();
   for (let each = 0; each < 1000; each += 1) void begin();
   await clock.advance(180_000);
   expect(begun).toHaveLength(1000);
 });
 
-it('readings of many accounts have a place again after one that failed, and stop waiting at a stop', async () => {
+it('readings of many accounts get the place of one that failed, and stop waiting at a stop', async () => {
   const { clock, begun, begin } = readings();
   const stop = new AbortController();
   const failing = begin();

@@ -98,14 +98,14 @@ const but = (left: string, news: readonly string[]): string[] => news.filter((ea
 const looks = (length: number): string[] => Array.from({ length }, () => 'look');
 
 describe('a daemon that is alone', () => {
-  it('takes all its accounts, and asks nothing after that, whoever rings', async () => {
+  it('takes all its accounts, and sends no query afterwards', async () => {
     const { start, after, rung } = sceneOf('a', 'b');
     expect(await start()).toEqual(['look', 'offer a b', 'take a', 'take b']);
     expect(but('look', [...(await after(60_000)), ...(await rung(60_000))])).toEqual([]);
     expect(await after(60_000)).toEqual([]);
   });
 
-  it('waits for an account that a command has, and says so once, at the second look', async () => {
+  it('waits for an account that a command owns, and logs it once, at the second look', async () => {
     const { owners, lives, start, after, rung } = sceneOf('a');
     lives('sync');
     owners.set('a', 'sync');
@@ -116,7 +116,7 @@ describe('a daemon that is alone', () => {
     expect(await rung()).toEqual(['look', 'take a']);
   });
 
-  it('takes no retired account until it is none any more', async () => {
+  it('takes no retired account until it is restored', async () => {
     const { retired, start, after } = sceneOf('a');
     retired.add('a');
     await start();
@@ -126,7 +126,7 @@ describe('a daemon that is alone', () => {
     expect(await after(4_000)).toContain('take a');
   });
 
-  it('leaves what it can’t serve to others, and offers it again later', async () => {
+  it('leaves accounts that it can’t serve to others, and offers them again later', async () => {
     const { standing, start, rung } = sceneOf('a', 'b');
     standing.set('b', 'unable');
     expect(await start()).toEqual(['look', 'offer a', 'take a']);
@@ -134,7 +134,7 @@ describe('a daemon that is alone', () => {
     expect(await rung(4_000)).toEqual(['look', 'offer a b', 'take b']);
   });
 
-  it('tries again where the database does not answer', async () => {
+  it('tries again if the database does not answer', async () => {
     const { is, start, after } = sceneOf('a');
     is.fails = true;
     const news = [...(await start()), ...(await after(3_000))];
@@ -143,7 +143,7 @@ describe('a daemon that is alone', () => {
     expect((await after(2_000)).slice(0, 3)).toEqual(['look', 'offer a', 'take a']);
   });
 
-  it('offers its accounts again once a heartbeat has made its row anew', async () => {
+  it('offers its accounts again once a heartbeat has restored its row', async () => {
     const { living, lives, start, after, is } = sceneOf('a');
     await start();
     is.others = true;
@@ -164,7 +164,7 @@ describe('a daemon beside another one', () => {
   const shareOf = (id: string): string[] =>
     [...both(accounts)].filter(([, target]) => target === id).map(([userId]) => userId);
 
-  it('gives up some accounts at a time when the other one has come', async () => {
+  it('gives up a few accounts at a time when another daemon comes', async () => {
     const { is, owners, lives, start, after } = sceneOf(...accounts);
     const givenUp = async (ms: number): Promise<string[]> =>
       (await after(ms)).filter((each) => each.startsWith('give up'));
@@ -179,7 +179,7 @@ describe('a daemon beside another one', () => {
     expect([...given, ...rest].toSorted()).toEqual(shareOf('other').map((each) => `give up ${each}`));
   });
 
-  it('takes its own, and says its share once', async () => {
+  it('takes its own accounts, and logs its share once', async () => {
     const { is, lives, start, after } = sceneOf(...accounts);
     is.others = true;
     lives('other', accounts);
@@ -192,7 +192,7 @@ describe('a daemon beside another one', () => {
     ]);
   });
 
-  it('looks each four seconds once each has its share', async () => {
+  it('looks every four seconds once each has its share', async () => {
     const { is, owners, lives, start, after } = sceneOf('a', 'b');
     is.others = true;
     lives('other', ['c', 'd']);
@@ -202,7 +202,7 @@ describe('a daemon beside another one', () => {
     expect(await after(60_000)).toEqual(looks(15));
   });
 
-  it('offers its accounts again where the database has another list of them', async () => {
+  it('offers its accounts again if the database has another list of them', async () => {
     const { is, lives, start, after } = sceneOf('a', 'b');
     is.others = true;
     await start();
@@ -214,7 +214,7 @@ describe('a daemon beside another one', () => {
     }
   });
 
-  it('looks again in the moment in which another one’s heartbeat runs out', async () => {
+  it('looks again when another daemon’s heartbeat runs out', async () => {
     const { is, owners, living, lives, start, after } = sceneOf('a');
     is.others = true;
     is.leftMs = 1_500;
@@ -229,7 +229,7 @@ describe('a daemon beside another one', () => {
     ]);
   });
 
-  it('looks four times a second at what is free and another one’s: who looked at another moment may leave it', async () => {
+  it('looks four times a second while a free account is left to another daemon', async () => {
     const { is, owners, living, lives, start, after } = sceneOf(...accounts);
     is.others = true;
     lives('other', accounts);
@@ -242,7 +242,7 @@ describe('a daemon beside another one', () => {
     expect([...owners.values()].every((owner) => owner === 'self')).toBe(true);
   });
 
-  it('leaves alone what a daemon of another version owns, and counts on it for nothing', async () => {
+  it('leaves accounts of a daemon of another version alone, and does not count on it', async () => {
     const { is, owners, lives, start, after } = sceneOf(...accounts);
     is.others = true;
     lives('other', accounts, '2');
@@ -254,7 +254,7 @@ describe('a daemon beside another one', () => {
     expect(await after(4_000)).toContain('take a10');
   });
 
-  it('takes again what it lost while it was asleep, and nobody has', async () => {
+  it('takes accounts again that it lost while asleep and that are free', async () => {
     const { is, standing, owners, start, after, rung } = sceneOf('a', 'b');
     await start();
     is.others = true;
@@ -266,7 +266,7 @@ describe('a daemon beside another one', () => {
     expect(but('look', await rung(100))).toEqual(['take a']);
   });
 
-  it('does not give up what it has just taken, though the look began before', async () => {
+  it('does not give up an account that it took during the look', async () => {
     const { is, standing, owners, lives, start, after } = sceneOf(...accounts);
     const [theirs = ''] = shareOf('other');
     await start();
@@ -283,17 +283,20 @@ describe('a daemon beside another one', () => {
   it.each([
     ['its own heartbeat', { interruptedAt: 0 }],
     ['its look', { fails: true }],
-  ])('takes nobody for dead just after %s failed: others may have been away as well', async (_, failing) => {
-    const { is, owners, start, after } = sceneOf('a');
-    Object.assign(is, { others: true, ...failing });
-    owners.set('a', 'other');
-    await start();
-    is.fails = false;
-    expect(await after(5_900)).not.toContain('take a');
-    expect(await after(2_000)).toContain('take a');
-  });
+  ])(
+    'considers no process dead just after %s failed: others may have been away as well',
+    async (_, failing) => {
+      const { is, owners, start, after } = sceneOf('a');
+      Object.assign(is, { others: true, ...failing });
+      owners.set('a', 'other');
+      await start();
+      is.fails = false;
+      expect(await after(5_900)).not.toContain('take a');
+      expect(await after(2_000)).toContain('take a');
+    },
+  );
 
-  it('takes part no longer once it is stopped, before its accounts are released', async () => {
+  it('withdraws when it is stopped, before its accounts are released', async () => {
     const { start, after } = sceneOf('a');
     await start();
     await keeper.stop();

@@ -1,24 +1,18 @@
+import { hash } from 'node:crypto';
 import type { Doorbell } from '@research-mirror/runtime/doorbell';
 import { countOf } from '@research-mirror/runtime/figures';
 import type { Logger } from '@research-mirror/runtime/logger';
 import { type Service, service } from '@research-mirror/runtime/service';
-import { hash } from 'node:crypto';
 import type { FleetStore, SeenFleet } from '../postgres/lease.ts';
-import type { ProcessContext } from './account.ts';
 import type { FailureLog } from './failure-log.ts';
+import type { ProcessContext } from './process.ts';
 import { ownedBy } from './with-account.ts';
 
 /** An account of this daemon's keys, as the sharing sees it. */
 export interface SharedAccount {
   readonly userId: string;
-  /**
-   * - `unable`: this daemon can't serve it and leaves it to others
-   * - `waits`: waits for its turn
-   * - `busy`: is being opened or closed
-   * - `works`: this daemon owns and reads it
-   */
+  /** `unable`: left to others; `waits` for its turn; `busy`: is opened or closed; `works`: owned and read here. */
   standing(): 'unable' | 'waits' | 'busy' | 'works';
-  /** Its turn has come. */
   take(): void;
   /** Stops and releases it, so that another daemon takes it. */
   giveUp(): void;
@@ -37,14 +31,14 @@ const COALESCE_MS = 100;
 const RUN_OUT_MS = 20;
 /**
  * Time within which every living process beats again after an outage, ms: a heartbeat and a margin. No process counts
- * as dead before, or the first daemon that is back would take the accounts of all others.
+ * as dead before, or the first daemon that is back would take all accounts.
  */
 const PATIENCE_MS = 6_000;
 
 /**
- * Takes the free accounts that are this daemon's share (`shareOut`) and gives up those of others. A daemon with
- * outdated information fails to take an account (lease.ts) or leaves it for one more look. A daemon that is alone sends
- * no query as long as it owns all its accounts.
+ * Takes the free accounts of this daemon's share (`shareOut`) and gives up those of others. A daemon with outdated
+ * information fails to take an account (lease.ts) or leaves it for one more look. A daemon that is alone and owns all
+ * its accounts sends no query.
  * @param bell rings if an account here or another daemon may have changed
  */
 export function shareKeeper(
@@ -79,15 +73,6 @@ export function shareKeeper(
       unavailable.set(userId, { why, looks });
       if (looks === 2) log.info(why);
     }
-  };
-
-  const tellShare = (own: number, of: number, daemons: number): void => {
-    const as = daemons > 1 ? `one of ${daemons} daemons` : 'the only daemon';
-    const next = `shares out: ${own} of ${countOf(of, 'account')}, as ${as}`;
-    // Nothing to log for a daemon that was alone from the start.
-    if (next !== share && (daemons > 1 || wasShared)) log.info(next);
-    share = next;
-    wasShared = daemons > 1;
   };
 
   /** @returns milliseconds until the next look */
@@ -140,7 +125,13 @@ export function shareKeeper(
         if (givenUp <= MOST_GIVEN_UP && account.standing() === 'works') account.giveUp();
       }
     }
-    tellShare([...targets.values()].filter((target) => target === self).length, serves.size, daemons.length);
+    const isShared = daemons.length > 1;
+    const ours = [...targets.values()].filter((target) => target === self).length;
+    const as = isShared ? `one of ${daemons.length} daemons` : 'the only daemon';
+    const next = `shares out: ${ours} of ${countOf(serves.size, 'account')}, as ${as}`;
+    // A daemon that was alone from the start has nothing to log.
+    if (next !== share && (isShared || wasShared)) log.info(next);
+    [share, wasShared] = [next, isShared];
     if (isLeft) return LEFT_MS;
     if (isMoving || isPatient) return ROUND_MS;
     const leftMs = seen.living.filter((each) => each !== own).map((each) => Math.max(0, each.leftMs));
@@ -169,30 +160,27 @@ export function shareKeeper(
   });
 }
 
-/** A daemon of the fleet. */
-export interface FleetDaemon {
-  readonly id: string;
-  /** User IDs of the accounts for which it has a good key. */
-  readonly serves: ReadonlySet<string>;
-  /** Its last heartbeat is recent enough to take accounts at once. */
-  readonly prompt: boolean;
-}
+export type FleetDaemon = Parameters<typeof shareOut>[1][number];
 
 /**
  * Assigns accounts to daemons by rendezvous hashing with bounded loads. Accounts that the same daemons serve form a
  * group; groups with the fewest daemons come first. A group has as many places as accounts, each given to the daemon
  * with the fewest so far, the oldest first. Each account then goes to the daemon with the highest hash among those with
- * a free place. If all daemons have the same keys, each of d daemons gets ⌊n/d⌋ or ⌈n/d⌉ of n accounts.
- *
- * The present owners do not matter, so all daemons get the same result and nothing flaps. One exception: a daemon with
- * a late heartbeat gets nothing new and keeps what it has.
+ * a free place. If all daemons have the same keys, each of d daemons gets ⌊n/d⌋ or ⌈n/d⌉ of n accounts. The present
+ * owners do not matter, so all daemons get the same result and nothing flaps; but a daemon with a late heartbeat
+ * keeps what it has and gets nothing new.
  * @param owners of all accounts, by user ID; undefined: no living process owns it
- * @param daemons the oldest first
+ * @param daemons the oldest first. Each serves the accounts for which it has a good key, and is prompt if its last
+ *   heartbeat is recent enough to take accounts at once
  * @returns daemon by user ID, without accounts of late daemons and accounts that no prompt daemon serves
  */
 export function shareOut(
   owners: ReadonlyMap<string, string | undefined>,
-  daemons: readonly FleetDaemon[],
+  daemons: readonly {
+    readonly id: string;
+    readonly serves: ReadonlySet<string>;
+    readonly prompt: boolean;
+  }[],
 ): ReadonlyMap<string, string> {
   const late = new Set(daemons.filter(({ prompt }) => !prompt).map(({ id }) => id));
   const groups = Map.groupBy([...owners.keys()].toSorted(), (userId) =>
@@ -204,7 +192,7 @@ export function shareOut(
   const targets = new Map<string, string>();
   const loads = new Map(daemons.map(({ id }) => [id, 0]));
   const load = (id: string): number => loads.get(id) ?? 0;
-  const named = [...groups].map(([ids, group]) => ({ ids: ids.split(','), group }));
+  const named = Array.from(groups, ([ids, group]) => ({ ids: ids.split(','), group }));
   for (const { ids, group: all } of named.toSorted((a, b) => a.ids.length - b.ids.length)) {
     const servers = ids.filter((id) => id !== '' && !late.has(id));
     if (servers.length === 0) continue;

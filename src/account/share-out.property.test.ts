@@ -85,7 +85,7 @@ describe('a share', () => {
     );
   });
 
-  it('is as even as keys allow where each daemon has the keys of the next one, and more', () => {
+  it('is as even as keys allow if each daemon has the keys of the next one, and more', () => {
     const nested = fc.tuple(
       fc.array(fc.nat({ max: 9 }), { minLength: 1, maxLength: 4 }),
       fc.constant(Array.from({ length: 9 }, (_, index) => `a${index}`)),
@@ -105,7 +105,7 @@ describe('a share', () => {
     );
   });
 
-  it('depends on no order of the accounts, and on no owner that is prompt, a command, or of another version', () => {
+  it('does not depend on the order of accounts, nor on owners that are prompt, commands, or of another version', () => {
     fc.assert(
       fc.property(worlds, fc.array(fc.nat({ max: 7 })), ({ accounts, daemons }, owners) => {
         const names = [...daemons.map(({ id }) => id), 'a command'];
@@ -117,7 +117,7 @@ describe('a share', () => {
     );
   });
 
-  it('moves nothing when a daemon’s heartbeat turns late, and gives it nothing that is free', () => {
+  it('moves nothing when a daemon’s heartbeat is late, and gives it no free account', () => {
     fc.assert(
       fc.property(worlds, fc.nat(), fc.nat(), ({ accounts, daemons }, which, other) => {
         const before = shareOut(free(accounts), daemons);
@@ -140,7 +140,7 @@ describe('a share', () => {
     [200, 3],
     [1_000, 4],
     [1_000, 9],
-  ])('of %i accounts over %i daemons moves a newcomer’s share, and a fifth of it besides', (n, d) => {
+  ])('of %i accounts over %i daemons moves at most a newcomer’s share and a fifth of it', (n, d) => {
     const accounts = Array.from({ length: n }, (_, index) => String(1001 + index));
     const sizes = Array.from({ length: 20 }, (_, run) => {
       const names = Array.from({ length: d + 1 }, (_, index) => `daemon ${run} ${index}`);
@@ -206,7 +206,7 @@ function playedFleet(accounts: readonly string[], all: readonly FleetDaemon[]) {
 }
 
 describe('daemons that share accounts out', () => {
-  it('end with the share of those that live, and then move nothing, whatever joined, ended and was seen too late', () => {
+  it('end with even shares and move nothing more, though daemons joined, ended and looked late', () => {
     fc.assert(
       fc.property(worlds, events, ({ accounts, daemons }, played) => {
         const { is, alive, now, play } = playedFleet(accounts, daemons);

@@ -30,7 +30,7 @@ describe('walkHeap', () => {
 
   const [RESTS, LOADS] = ['--heap-growing-percent=30', '--heap-growing-percent=150'];
 
-  it('bounds the heap but while a walk is a load, and again once it is a long one', () => {
+  it('bounds the heap, except while a walk is a load and not a long one', () => {
     const { set, page, end } = begin();
     page(JOBS, 1_999);
     expect(set).toEqual([RESTS]);
@@ -43,7 +43,7 @@ describe('walkHeap', () => {
     expect(set).toHaveLength(3);
   });
 
-  it('bounds it until the last long one has ended', () => {
+  it('bounds the heap until the last long walk has ended', () => {
     const { set, page, end } = begin();
     const [first, second, load] = ['7', '8', '9'].map((userId) => ({ ...JOBS, userId }));
     if (first === undefined || second === undefined || load === undefined) throw new RangeError();
@@ -58,7 +58,7 @@ describe('walkHeap', () => {
     expect(set).toEqual([RESTS, LOADS, RESTS]);
   });
 
-  it('counts each walk by itself, and from its own beginning', () => {
+  it('counts the items of each walk from its beginning', () => {
     const { set, page, end } = begin();
     page(JOBS, 1_500);
     page({ ...JOBS, collection: 'lists' }, 1_500);

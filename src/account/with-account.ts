@@ -1,22 +1,22 @@
-import type { Secret } from '../config/secret.ts';
-import { databaseTime } from '../postgres/db.ts';
-import { ensureAccount, type Holder, releaseAccount, takeAccount } from '../postgres/lease.ts';
-import type { Fence } from '../postgres/fenced.ts';
-import { Account, type ProcessContext } from './account.ts';
-import { servableKeys } from './account-keys.ts';
-import { openInstallation } from '../postgres/installation.ts';
-import { recordRecovery } from '../postgres/hold.ts';
 import { DatabaseUnavailable } from '@research-mirror/runtime/errors';
-import { DatabaseWentBack, LeaseLost } from '../model/errors.ts';
 import { messageOf } from '@research-mirror/runtime/message';
+import type { Secret } from '../config/secret.ts';
+import { DatabaseWentBack, LeaseLost } from '../model/errors.ts';
+import { databaseTime } from '../postgres/db.ts';
+import type { Fence } from '../postgres/fenced.ts';
+import { recordRecovery } from '../postgres/hold.ts';
+import { openInstallation } from '../postgres/installation.ts';
+import { ensureAccount, type Holder, releaseAccount, takeAccount } from '../postgres/lease.ts';
+import { servableKeys } from './account-keys.ts';
+import { type Account, openAccount } from './account.ts';
+import type { ProcessContext } from './process.ts';
 
-/** Delay before another attempt to store it, ms. */
+/** Delay before another attempt to store that the database went back, ms. */
 const AGAIN_MS = 1_000;
 
 /**
- * Runs `task` on an account that this process owns. If it finds that the database went back, that is stored before
- * anything else, so that accounts are reread when they are opened. The attempt is repeated until it succeeds, since no
- * other process may have noticed.
+ * Runs `task` on an account that this process owns. If it finds that the database went back, that is stored first, so
+ * that accounts are reread when they are opened; the attempt is repeated, since no other process may have noticed.
  * @throws errors of `task`; the signal's reason
  */
 async function notingRecovery<T>(
@@ -44,8 +44,6 @@ async function notingRecovery<T>(
   }
 }
 
-type Owner = Pick<ProcessContext, 'urgentDb' | 'processId' | 'identity'>;
-
 /** Another living process owns the account; nothing was done. */
 export class AccountHeld extends LeaseLost {
   readonly by: Holder;
@@ -55,27 +53,23 @@ export class AccountHeld extends LeaseLost {
   }
 }
 
-interface UsedAccount {
-  readonly userId: string;
-  readonly keys: readonly Secret[];
-  readonly signal: AbortSignal;
-  /** Takes the account; left out: one attempt. */
-  readonly take?: () => Promise<Fence>;
-  /** Ends the work: the account is lost or has to be reopened. */
-  readonly end?: () => void;
-  /** Called after the work, before the account is closed. */
-  readonly beforeClose?: () => void;
-}
-
-/**
- * Takes the account, opens it, runs `work` and closes it.
- * @throws AccountRetired, AccountHeld, AccountUnservable; errors of `work`
- */
+/** Takes the account, opens it, runs `work` and closes it. @throws AccountRetired, AccountHeld, AccountUnservable */
 export async function withAccount<T>(
   context: ProcessContext,
-  { userId, keys, signal, take = () => takeFor(context, userId), end, beforeClose }: UsedAccount,
+  options: {
+    readonly userId: string;
+    readonly keys: readonly Secret[];
+    readonly signal: AbortSignal;
+    /** Takes the account; left out: one attempt. */
+    readonly take?: () => Promise<Fence>;
+    /** Ends the work: the account is lost or has to be reopened. */
+    readonly end?: () => void;
+    /** Called after the work, before the account is closed. */
+    readonly beforeClose?: () => void;
+  },
   work: (account: Account) => Promise<T>,
 ): Promise<T> {
+  const { userId, keys, signal, take = () => takeFor(context, userId), end, beforeClose } = options;
   await ensureAccount(context.db, userId, await databaseTime(context.db));
   await servableKeys(context, userId, keys);
   const fence = await take();
@@ -86,7 +80,7 @@ export async function withAccount<T>(
   try {
     // Checked again: it may have waited for days, and a key may belong to another account by now.
     const good = await servableKeys(context, userId, keys);
-    account = await noting(() => context.starts.begin(() => Account.open(context, fence, good), signal));
+    account = await noting(() => context.starts.begin(() => openAccount(context, fence, good), signal));
   } catch (error) {
     context.owned.remove(fence);
     // If the database is away, a later heartbeat gives the account up.
@@ -102,12 +96,9 @@ export async function withAccount<T>(
   }
 }
 
-/**
- * Runs `work` under the account's lease, without opening the account.
- * @throws AccountRetired, AccountHeld; errors of `work`
- */
+/** Runs `work` under the account's lease, without opening the account. @throws AccountRetired, AccountHeld */
 export async function withLease<T>(
-  owner: Owner,
+  owner: Parameters<typeof takeFor>[0],
   userId: string,
   work: (fence: Fence) => Promise<T>,
 ): Promise<T> {
@@ -120,13 +111,15 @@ export async function withLease<T>(
 }
 
 /** @throws AccountRetired, AccountHeld */
-export async function takeFor({ urgentDb, processId, identity }: Owner, userId: string): Promise<Fence> {
+export async function takeFor(
+  { urgentDb, processId, identity }: Pick<ProcessContext, 'urgentDb' | 'processId' | 'identity'>,
+  userId: string,
+): Promise<Fence> {
   const taken = await takeAccount(urgentDb, userId, processId, identity);
   if (taken.state === 'owned') throw new AccountHeld(userId, taken.by);
   return taken.fence;
 }
 
-/** A message that another process owns the account. */
 export function ownedBy(userId: string, { command, pid, here }: Holder): string {
   const where = here ? `process ${pid}` : `process ${pid} on another machine`;
   return `account ${userId} is held by "research-mirror ${command}" (${where})`;

@@ -1,6 +1,6 @@
 import { type Service, service } from '@research-mirror/runtime/service';
-import type { ProcessContext } from '../account/account.ts';
 import type { AccountsService } from '../account/accounts-service.ts';
+import type { ProcessContext } from '../account/process.ts';
 import { AccountHeld, withLease } from '../account/with-account.ts';
 import { saveCollection } from '../mirror/sync-log.ts';
 import type { CollectionName } from '../model/collections.ts';

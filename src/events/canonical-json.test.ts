@@ -34,22 +34,22 @@ it('canonicalJson keeps the text of numbers', () => {
   expect(canonicalJson('[1.0, 1E5, -0, 9007199254740993]')).toBe('[1.0,1E5,-0,9007199254740993]');
 });
 
-it('canonicalJson takes text that spells numbers, letters or names of Object for text', () => {
+it('canonicalJson keeps text that looks like numbers, letters or names of Object', () => {
   const text = String.raw`{"n1":"s","s\"":"n-1 \"2\" ","__proto__":"3","10":1,"9":2}`;
   expect(canonicalJson(text)).toBe(String.raw`{"10":1,"9":2,"__proto__":"3","n1":"s","s\"":"n-1 \"2\" "}`);
 });
 
-it('canonicalJson gives nothing for what is no JSON', () => {
+it('canonicalJson gives nothing for text that is not JSON', () => {
   for (const text of ['', 'hello', '{"a":1', '[1,]', '{"a":1}x', '[01]', '[1.]', '[+1]'])
     expect([text, canonicalJson(text)]).toEqual([text, undefined]);
 });
 
-it('canonicalJson gives nothing for what is nested too deeply, whatever follows it', () => {
+it('canonicalJson gives nothing for text that is nested too deeply', () => {
   expect(canonicalJson('['.repeat(500) + ']'.repeat(500))).toBe('['.repeat(500) + ']'.repeat(500));
   expect(canonicalJson(`[${'{"a":'.repeat(100_000)}1${'}'.repeat(100_000)},2]`)).toBeUndefined();
 });
 
-it('canonicalJson prints the same value in ASCII, however the text was spelled, and stays as it is when printed again', () => {
+it('canonicalJson prints the same value in ASCII for every spelling, and its own output unchanged', () => {
   fc.assert(
     fc.property(fc.jsonValue({ noUnicodeString: false }), fc.nat(4), (value, indent) => {
       const canonical = canonicalJson(JSON.stringify(value, undefined, indent)) ?? '';

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { isLately, type Registration, REGISTRATION_STATES, type Seen } from './registration.ts';
-import { judge, lookAt, ON_HOLD, type RegistrationSettings, sameUrl } from './decisions.ts';
+import { decide, lookAt, ON_HOLD, type RegistrationSettings, sameUrl } from './decisions.ts';
 
 // Whatever is stored, shown and configured.
 
@@ -42,10 +42,10 @@ const settings: fc.Arbitrary<RegistrationSettings> = fc.record({
 });
 const isOwn = ({ ownUrls }: Registration, at: string): boolean => ownUrls.some((own) => sameUrl(own, at));
 
-it('a decision about the webhook asks for nothing on hold, and replaces another’s only where that is configured', () => {
+it('a decision about the webhook registers nothing on hold, and replaces another’s only if that is configured', () => {
   fc.assert(
     fc.property(registration, seen, settings, (it, there, how) => {
-      const { kind, change } = judge(it, there, how);
+      const { kind, change } = decide(it, there, how);
       if (it.onHold) expect(kind).toBe('record');
       if (kind !== 'register') return;
       expect(change).toMatchObject({ state: 'registering', url: WANTED, registeringAt: NOW });
@@ -56,7 +56,7 @@ it('a decision about the webhook asks for nothing on hold, and replaces another�
   );
 });
 
-it('a webhook that is in order is registered again only where both witnesses say so, and at most hourly', () => {
+it('a webhook in order is registered again only if signatures and changes show it, and at most hourly', () => {
   fc.assert(
     fc.property(registration, settings, (it, how) => {
       const inOrder: Registration = {
@@ -66,7 +66,7 @@ it('a webhook that is in order is registered again only where both witnesses say
         ownUrls: [WANTED],
         registeredAt: inMinutes(1),
       };
-      const { kind } = judge(inOrder, shown(WANTED, true), { ...how, wanted: WANTED });
+      const { kind } = decide(inOrder, shown(WANTED, true), { ...how, wanted: WANTED });
       if (kind !== 'register') return;
       expect(it.mismatches).toBe(3);
       expect(how.unannounced).toBeGreaterThanOrEqual(3);
@@ -75,10 +75,10 @@ it('a webhook that is in order is registered again only where both witnesses say
   );
 });
 
-it('a second replacement of the webhook within an hour is not answered by a registration', () => {
+it('a second replacement of the webhook within an hour causes no registration', () => {
   fc.assert(
     fc.property(registration, seen, settings, (it, there, how) => {
-      const { kind, change } = judge(it, there, how);
+      const { kind, change } = decide(it, there, how);
       const before = it.replacedAt.filter((at) => at > ago(60)).length;
       const after = change.replacedAt?.length ?? 0;
       expect(kind === 'register' && after > before && after > 1).toBe(false);
@@ -86,11 +86,11 @@ it('a second replacement of the webhook within an hour is not answered by a regi
   );
 });
 
-it('a look at the webhook is due within an hour, and one that was made is not due again at once', () => {
+it('a look at the webhook is due within an hour, and not again at once', () => {
   fc.assert(
     fc.property(registration, seen, settings, (it, there, how) => {
       expect(lookAt(it, how).getTime()).toBeLessThanOrEqual(inMinutes(62).getTime());
-      const { kind, change } = judge(it, there, how);
+      const { kind, change } = decide(it, there, how);
       if (kind !== 'record') return;
       const looked = { ...it, ...change, checkedAt: NOW };
       expect(lookAt(looked, { ...how, fresh: false }).getTime()).toBeGreaterThan(NOW.getTime());

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { UNREGISTERED } from '../../test/support/webhooks/registration-world.ts';
-import type { Registration, Seen, SeenWebhook } from './registration.ts';
+import type { Registration, Seen } from './registration.ts';
 import {
   afterRequest,
-  judge,
+  decide,
   lookAt,
   nothingArrives,
   ON_HOLD,
@@ -12,7 +12,6 @@ import {
   silence,
   STOPPED,
   SUSPECT_SIGNATURES,
-  type Verdict,
 } from './decisions.ts';
 
 const WANTED = 'https://mirror.example.com/webhooks/1001';
@@ -53,12 +52,12 @@ function wait(changes: Stored = {}, settings: Settings = {}): number {
   return (at.getTime() - NOW.getTime()) / 60_000;
 }
 
-function shown(url: string, more: Partial<SeenWebhook> = {}): SeenWebhook {
+function shown(url: string, more: Partial<Exclude<Seen, 'none'>> = {}): Exclude<Seen, 'none'> {
   return { url, active: true, source: '{}', ...more };
 }
 
-function judged(seen: Seen, changes: Stored = {}, settings: Settings = {}): Verdict {
-  return judge({ ...REGISTERED, ...changes }, seen, { ...SETTINGS, ...settings });
+function judged(seen: Seen, changes: Stored = {}, settings: Settings = {}): ReturnType<typeof decide> {
+  return decide({ ...REGISTERED, ...changes }, seen, { ...SETTINGS, ...settings });
 }
 
 const record = (change: object) => ({ kind: 'record', change });
@@ -149,7 +148,7 @@ describe('signatures that stopped matching', () => {
     expect(judged(shown(WANTED), { ...GONE, ...changes }, { ...SILENT, ...settings })).toMatchObject(verdict);
   });
 
-  it('are no replacement by others: nothing is given up', () => {
+  it('do not count as a replacement by others', () => {
     const twice = { ...GONE, replacedAt: [ago(30)] };
     expect(judged(shown(WANTED), twice, SILENT)).toMatchObject(register({ replacedAt: [ago(30)] }));
   });
@@ -172,7 +171,7 @@ describe('what is shown', () => {
   const ALWAYS = { takeover: 'always' } as const;
   const FINE = record({ state: 'registered', error: null });
 
-  it('is left as it is where it is ours', () => {
+  it('is left unchanged if it is ours', () => {
     expect(judged(shown(`${WANTED}/`))).toEqual(FINE);
     expect(judged(shown(WANTED, { active: null }))).toEqual(FINE);
   });
@@ -224,7 +223,7 @@ describe('what is shown', () => {
       register({}),
     ],
     ['refused at another URL', 'none', { ...NONE_YET, url: OLD, registeringAt: ago(59) }, register({})],
-  ])('is ours, and to be registered again or not: %s', (_, seen, changes, verdict) => {
+  ])('is ours, and is registered again or not: %s', (_, seen, changes, verdict) => {
     expect(judged(seen, changes)).toMatchObject(verdict);
   });
 
@@ -234,12 +233,12 @@ describe('what is shown', () => {
     [0, { state: 'foreign' }],
     [0, { state: 'registering' }],
     [0, AT_OLD],
-  ])('counts as replaced (%i) only where it was in force: %j', (count, changes) => {
+  ])('counts as replaced (%i) only if it was in force: %j', (count, changes) => {
     const replacedAt = Array.from({ length: count }, () => NOW);
     expect(judged(shown(THEIRS), changes, ALWAYS)).toMatchObject(register({ replacedAt }));
   });
 
-  it('names the host and nothing else of somebody’s URL', () => {
+  it('shows only the host of another program’s URL', () => {
     const step = judged(shown(THEIRS), NEVER);
     expect(step).toMatchObject({ change: { state: 'foreign' } });
     expect(JSON.stringify(step)).toContain('other.example.com');
@@ -251,14 +250,14 @@ describe('what is shown', () => {
     ['without a secret', shown(WANTED), { secret: null }],
     ['by a request without an answer', shown(WANTED), { state: 'registering' }],
     ['and is gone', 'none'],
-  ])('is renewed where it is ours, %s, whatever the takeover', (_, seen, changes) => {
+  ])('is renewed if it is ours, %s, with any takeover', (_, seen, changes) => {
     for (const takeover of ['never', 'if-empty', 'always'] as const) {
       const renewed = register({ registeringAt: NOW, url: WANTED });
       expect(judged(seen, changes, { takeover })).toMatchObject(renewed);
     }
   });
 
-  it('stops all registering where ours is replaced twice within an hour, until a restart an hour later', () => {
+  it('stops registrations if ours is replaced twice within an hour, until a restart an hour later', () => {
     const replaced = (changes: Stored, fresh = false) => judged(shown(THEIRS), changes, { ...ALWAYS, fresh });
     expect(replaced({ replacedAt: [ago(59)] })).toEqual(
       record({ state: 'stopped', replacedAt: [ago(59), NOW], error: STOPPED }),
@@ -272,12 +271,12 @@ describe('what is shown', () => {
     expect(judged(shown(WANTED), lately, ALWAYS)).toMatchObject({ change: { state: 'registered' } });
   });
 
-  it('is left as it is where no public URL is set', () => {
+  it('is left unchanged if no public URL is set', () => {
     for (const url of [WANTED, THEIRS])
       expect(judged(shown(url), {}, { wanted: undefined })).toEqual(record({ state: 'none', error: null }));
   });
 
-  it('is left alone by a copy of the database, also after its release: the original’s is not its own', () => {
+  it('is left alone by a copy of the database, also after its release', () => {
     for (const wanted of [undefined, 'https://staging.example.com/webhooks/1001']) {
       const copy = judged(shown(WANTED), { onHold: true }, { wanted, takeover: 'always' });
       expect(copy).toMatchObject(record({ ownUrls: [] }));
@@ -290,7 +289,7 @@ describe('what is shown', () => {
   });
 });
 
-const SEEN: SeenWebhook = {
+const SEEN: Exclude<Seen, 'none'> = {
   url: `${WANTED}?via=hooks`,
   active: true,
   source: '{}',
@@ -326,13 +325,13 @@ it.each<Case>([
   expect(afterRequest(answer, WANTED, before, NOW)).toEqual(change);
 });
 
-it('one accepted without showing it is for all types, by the URL that was sent', () => {
+it('a registration that is accepted without being shown has the URL that was sent', () => {
   const answer = { kind: 'accepted', secret: 'new', seen: undefined } as const;
   const change = afterRequest(answer, WANTED, 'registered', NOW);
   expect(change).toMatchObject({ ownUrls: [WANTED] });
 });
 
-it('what was there before one that was refused, is there still', () => {
+it('a refused registration leaves the earlier one in force', () => {
   for (const there of ['none', 'registered', 'foreign', 'suspect', 'stopped'] as const) {
     const change = afterRequest(refused, WANTED, there, NOW);
     expect(change).toEqual({ state: there, error: words('refuses') });

@@ -1,22 +1,14 @@
 import { countOf } from '@research-mirror/runtime/figures';
-import {
-  isLately,
-  MISMATCHES,
-  type Registration,
-  type RegistrationChange,
-  type RegistrationState,
-  type Seen,
-  UNANNOUNCED,
-} from './registration.ts';
+import { isLately, MISMATCHES, UNANNOUNCED } from './registration.ts';
+import type { Registration, RegistrationChange, Seen } from './registration.ts';
 import type { RegistrationOutcome } from './service-calls.ts';
 
-/** Decisions about an account's webhook (docs/design/events.md, "Registration", has the counterexamples). Pure. */
+// Decisions about an account's webhook (docs/design/events.md, "Registration", has the counterexamples). Pure.
 
 /** The operator's settings, and what this run of the daemon knows. */
 export interface RegistrationSettings {
   /** Target of deliveries; undefined: MIRROR_PUBLIC_URL is not set. */
   readonly wanted: string | undefined;
-  /** MIRROR_WEBHOOK_TAKEOVER. */
   readonly takeover: 'never' | 'if-empty' | 'always';
   /** The service has not been asked since the account was taken, so the settings may have changed. */
   readonly fresh: boolean;
@@ -41,14 +33,11 @@ const FIGHT_COUNT = 2;
 const FIGHT_MS = 60 * MINUTE;
 
 /** The change after a valid delivery since the last look; undefined: none. */
-export function settledBy({
-  state,
-  error,
-  verifiedAt,
-  checkedAt,
-}: Registration): RegistrationChange | undefined {
+export function settledBy(it: Registration): RegistrationChange | undefined {
+  const { state, error, verifiedAt, checkedAt } = it;
   if (verifiedAt === null || checkedAt === null || verifiedAt <= checkedAt) return undefined;
-  return state === 'suspect' || saysNothingComes(error) ? { state: 'registered', error: null } : undefined;
+  const isContradicted = state === 'suspect' || error?.startsWith(NOTHING_COMES) === true;
+  return isContradicted ? { state: 'registered', error: null } : undefined;
 }
 
 /** Period in which changes without an event count; undefined: none yet. */
@@ -72,19 +61,12 @@ export function lookAt(it: Registration, { wanted, fresh, unannounced }: Registr
   return isLately(checkedAt, every, now) ? later(checkedAt, every) : now;
 }
 
-/** `register`: the change is committed before the request is written. */
-export interface Verdict {
-  readonly kind: 'record' | 'register';
-  readonly change: RegistrationChange;
-  /** Logged once it is registered. */
-  readonly why?: string | undefined;
-}
-
 /**
  * The verdict on the webhook that the service shows. Every registration makes a new secret, so it registers only if
  * ours is missing or changed, or if its secret is unknown or doubtful.
+ * @returns `register`: the change is committed before the request is written, and `why` is logged after it
  */
-export function judge(it: Registration, seen: Seen, settings: RegistrationSettings): Verdict {
+export function decide(it: Registration, seen: Seen, settings: RegistrationSettings) {
   const { state, ownUrls, onHold, now } = it;
   const { wanted, takeover, fresh } = settings;
   const active = seen !== 'none' && seen.active !== false;
@@ -101,15 +83,16 @@ export function judge(it: Registration, seen: Seen, settings: RegistrationSettin
   const replacedAt = it.replacedAt.filter((at) => isLately(at, FIGHT_MS, now));
   const begin = { state: 'registering', url: wanted, registeringAt: now, replacedAt } as const;
   if (asRegistered) {
-    if (!isLately(it.registeringAt, AGAIN_MS, now))
-      return { kind: 'register', change: begin, why: SECRET_REPLACED };
+    if (!isLately(it.registeringAt, AGAIN_MS, now)) return register(begin, SECRET_REPLACED);
     return record({ state: 'suspect', error: SUSPECT_SIGNATURES });
   }
   if (active && !ours && takeover !== 'always')
     return record({ state: 'foreign', error: leftAlone(seen, takeover) });
   if (!active && takeover === 'never' && ownUrls.length === 0)
     return record({ state: 'none', error: NOTHING_THERE });
-  const replaced = wasInForce(it) && acceptedHere;
+  // While repairs are refused, a change counts once.
+  const wasInForce = (state === 'registered' || state === 'suspect') && wasAccepted(it);
+  const replaced = wasInForce && acceptedHere;
   if (state === 'stopped') {
     if (!fresh || replacedAt.length >= FIGHT_COUNT) return record({ error: STOPPED });
   } else if (replaced) {
@@ -117,14 +100,14 @@ export function judge(it: Registration, seen: Seen, settings: RegistrationSettin
     if (replacedAt.length >= FIGHT_COUNT) return record({ state: 'stopped', replacedAt, error: STOPPED });
   }
   if (wasRefused(it, wanted)) return record({});
-  return { kind: 'register', change: begin, why: replaced ? RENEWED : undefined };
+  return register(begin, replaced ? RENEWED : undefined);
 }
 
 /** The change after a request to register `url`. @param before the state before the claim */
 export function afterRequest(
   outcome: RegistrationOutcome,
   url: string,
-  before: RegistrationState,
+  before: Registration['state'],
   now: Date,
 ): RegistrationChange {
   if (outcome.kind === 'accepted') {
@@ -154,10 +137,7 @@ export function afterRequest(
   };
 }
 
-/**
- * Whether the known secret belongs to the present registration: it came with the last registration request, or that
- * request was refused and deliveries are still signed with it.
- */
+/** Whether the known secret is in force: the last registration gave it, or was refused and deliveries use it still. */
 function knowsItsSecret(it: Registration): boolean {
   const { state, secret, registeringAt, verifiedAt } = it;
   if (secret === null || state === 'registering') return false;
@@ -167,11 +147,6 @@ function knowsItsSecret(it: Registration): boolean {
 /** The last registration request was accepted. */
 function wasAccepted({ registeringAt, registeredAt }: Registration): boolean {
   return registeredAt !== null && (registeringAt === null || registeringAt <= registeredAt);
-}
-
-/** Our registration was in force. While repairs are refused, a change counts once. */
-function wasInForce(it: Registration): boolean {
-  return (it.state === 'registered' || it.state === 'suspect') && wasAccepted(it);
 }
 
 /** The service refused this URL less than an hour ago. */
@@ -185,8 +160,12 @@ function isSame(url: string | null, wanted: string | undefined): boolean {
   return url !== null && wanted !== undefined && sameUrl(url, wanted);
 }
 
-function record(change: RegistrationChange): Verdict {
-  return { kind: 'record', change };
+function record(change: RegistrationChange) {
+  return { kind: 'record', change, why: undefined } as const;
+}
+
+function register(change: RegistrationChange, why: string | undefined) {
+  return { kind: 'register', change, why } as const;
 }
 
 function later(at: Date, ms: number): Date {
@@ -194,16 +173,12 @@ function later(at: Date, ms: number): Date {
 }
 
 // Messages of `status` about an account's webhook, with the remedy. They name only the host of a URL.
-
 export const SUSPECT_SIGNATURES =
   'deliveries come with signatures that no known secret explains, and what changes is announced by none that is right: the webhook is registered again, at most hourly. If that does not help, see whether another program registers the same URL, or set MIRROR_WEBHOOK_SCHEME';
-
 export const ON_HOLD =
   'the database was restored or copied: no webhook is registered or removed until "research-mirror submissions release"';
-
 export const STOPPED =
   'our webhook was replaced, changed, switched off or removed twice within an hour, so it is left alone: only polls find changes. See which other program registers webhooks for this account (or whether deliveries reach MIRROR_PUBLIC_URL), then restart';
-
 const NOTHING_THERE =
   'no webhook is registered, and MIRROR_WEBHOOK_TAKEOVER=never registers none: only polls find changes. Set it to "if-empty", or unset MIRROR_PUBLIC_URL';
 
@@ -230,13 +205,8 @@ export function nothingArrives(changes: number): string {
   return `${NOTHING_COMES}no event arrives: ${countOf(changes, 'change')} ${changes === 1 ? 'was' : 'were'} found by polls alone. "research-mirror doctor" looks whether deliveries can reach MIRROR_PUBLIC_URL`;
 }
 
-function saysNothingComes(error: string | null): boolean {
-  return error?.startsWith(NOTHING_COMES) === true;
-}
-
 const SECRET_REPLACED =
   'no known secret explains the deliveries, and what changed was announced by none that is right: the webhook is registered again';
-
 const RENEWED = 'our webhook was removed or changed at the service: it is registered again';
 
 /** Whether two URLs are equal apart from letter case, default port and trailing slashes. */

@@ -3,37 +3,36 @@ import { sql } from 'kysely';
 import { addHints } from '../mirror/hint-store.ts';
 import type { CollectionName } from '../model/collections.ts';
 import { type HintedRow, rowsOfEvent } from '../model/hint.ts';
-import { jsonbText, storedBody, type StoredBody } from '../model/jsonb.ts';
+import { jsonbText, storedBody } from '../model/jsonb.ts';
 import { forgottenHash } from '../model/key.ts';
 import { timestampText } from '../model/timestamp-text.ts';
 import { commitDurably, databaseTime, type Db } from '../postgres/db.ts';
 import { type Fence, pruneInBatches } from '../postgres/fenced.ts';
 import { coalesced, wake } from '../postgres/notifications.ts';
 import { isRefusedValue } from '../postgres/sql-state.ts';
-import type { EventSink, VerifiedEvent } from './read-event.ts';
+import type { VerifiedEvent } from './read-event.ts';
 
-/** Other processes are woken once in this time at most, milliseconds: one wake-up is enough for many events. */
+/** Least time between two wake-ups of other processes, ms: one is enough for many events. */
 const COALESCE_MS = 50;
-/** IDs stay so many times longer than their rows, and for so long at least (ms): a late repetition is recognized. */
+/** Retention of IDs: a multiple of the rows', and a minimum, ms. A late repetition is recognized. */
 const ID_RETENTIONS = 4;
 const ID_LEAST_MS = 400 * 86_400_000;
 
+export type EventSink = ReturnType<typeof createEventSink>;
+
 /**
- * Stores events, and soon after the commit wakes the process that owns the account.
+ * Stores events, and wakes the process that owns the account soon after the commit.
  * @param db a pool that pages do not use: a delivery must be answered within a second
- * @param collections mirrored ones: hints are for these only
+ * @param collections the mirrored ones, which get hints
  */
-export function createEventSink(
-  db: Db,
-  collections: readonly CollectionName[],
-  clock: Pick<Clock, 'sleep'>,
-): EventSink {
+export function createEventSink(db: Db, collections: readonly CollectionName[], clock: Pick<Clock, 'sleep'>) {
   const wakeOthers = coalesced(async () => {
     await wake(db);
     await clock.sleep(COALESCE_MS);
   });
   return {
-    async store(userId, event) {
+    /** Resolves once the event is on disk: only then is it answered (invariant 7). */
+    async store(userId: string, event: VerifiedEvent) {
       const outcome = await storeEvent(db, userId, event, mirroredRows(event.rows, collections));
       if (outcome === 'stored') void wakeOthers();
       return outcome;
@@ -43,10 +42,10 @@ export function createEventSink(
 
 /**
  * Stores an event and its hints in one transaction: when this resolves, they are on disk. Any process may receive the
- * event, so there is no fence; where several do at once, one stores it, and the others wait for that commit and find
- * it known. IDs and hashes of bodies outlive the rows (`pruneEvents`): an ID with another body is another event,
- * which gets an ID of its own.
- * @param rows those that the event names, of mirrored collections
+ * event, so there is no fence. If several do at once, one stores it, and the others wait for that commit and find it
+ * known. IDs and hashes of bodies outlive the rows (`pruneEvents`): an ID with another body is another event, which
+ * gets an ID of its own.
+ * @param rows that the event names, of mirrored collections
  * @throws DatabaseUnavailable: it may have been stored, and can be stored again
  */
 export async function storeEvent(
@@ -55,72 +54,54 @@ export async function storeEvent(
   event: VerifiedEvent,
   rows: readonly HintedRow[],
 ): Promise<'stored' | 'known'> {
+  const { id, type, createdAt } = event;
+  const named = rows.find(({ key }) => key !== '');
+  /** Hashes by which the rows are known if they were forgotten. */
+  const hashes = rows.flatMap(({ collection, parent, key }) =>
+    key === '' ? [] : [forgottenHash({ userId, collection, parent }, key)],
+  );
+  const store = (content: ReturnType<typeof contentOf>): Promise<'stored' | 'known'> =>
+    db.transaction(async (trx) => {
+      const { data, raw, verbatim } = content;
+      const seen = await firstSeen(trx, userId, id, content);
+      if (seen === undefined) return 'known';
+      await commitDurably(trx);
+      // For a row that was forgotten on request, only the event's arrival is kept.
+      const { rows: stored } = await trx.sql`
+        insert into ${trx.table('events')}
+          (_user_id, id, type, created_at, data, received_at, _raw, _verbatim, _collection, _key)
+        select a._user_id, ${seen.id}, ${type ?? null}, ${timestampText(createdAt ?? '') ?? null}::timestamptz,
+          ${data}::text::jsonb, ${seen.at}::timestamptz, ${raw}::text::jsonb, ${verbatim}, ${named?.collection ?? null}::text,
+          ${named?.key ?? null}::text
+        from ${trx.stateTable('account')} as a
+        where a._user_id = ${userId}::bigint and not exists (
+          select from ${trx.table('forgotten')} as f
+          where f._user_id = ${userId}::bigint and f.key_hash = any(array(
+            select decode(x.hash, 'hex') from unnest(${hashes}::text[]) as x (hash))))
+        returning id`;
+      if (stored.length > 0) await addHints(trx, userId, rows, seen.at);
+      return 'stored';
+    });
   try {
-    return await store(db, userId, event, rows, contentOf(event));
+    return await store(contentOf(event));
   } catch (error) {
     if (!isRefusedValue(error)) throw error;
-    return store(db, userId, event, rows, contentOf(event, false));
+    return store(contentOf(event, false));
   }
 }
 
-/** The columns of an event's body. */
-interface Content extends StoredBody {
-  readonly data: string | null;
-}
-
-function store(
-  db: Db,
-  userId: string,
-  { id, type, createdAt }: VerifiedEvent,
-  rows: readonly HintedRow[],
-  content: Content,
-): Promise<'stored' | 'known'> {
-  const named = rows.find(({ key }) => key !== '');
-  const { data, raw, verbatim } = content;
-  return db.transaction(async (trx) => {
-    const seen = await firstSeen(trx, userId, id, content);
-    if (seen === undefined) return 'known';
-    await commitDurably(trx);
-    // Of a row that was forgotten on request nothing is kept but that the event came.
-    const { rows: stored } = await trx.sql`
-      insert into ${trx.table('events')}
-        (_user_id, id, type, created_at, data, received_at, _raw, _verbatim, _collection, _key)
-      select a._user_id, ${seen.id}, ${type ?? null}, ${timestampText(createdAt ?? '') ?? null}::timestamptz,
-        ${data}::text::jsonb, ${seen.at}::timestamptz, ${raw}::text::jsonb, ${verbatim}, ${named?.collection ?? null}::text,
-        ${named?.key ?? null}::text
-      from ${trx.stateTable('account')} as a
-      where a._user_id = ${userId}::bigint and not exists (
-        select from ${trx.table('forgotten')} as f
-        where f._user_id = ${userId}::bigint and f.key_hash = any(array(
-          select decode(x.hash, 'hex') from unnest(${hashesOf(userId, rows)}::text[]) as x (hash))))
-      returning id`;
-    if (stored.length > 0) await addHints(trx, userId, rows, seen.at);
-    return 'stored';
-  });
-}
-
-/** By which the rows would be known if they were forgotten. */
-function hashesOf(userId: string, rows: readonly HintedRow[]): string[] {
-  return rows.flatMap(({ collection, parent, key }) =>
-    key === '' ? [] : [forgottenHash({ userId, collection, parent }, key)],
-  );
-}
-
-/** So many digits of the body's hash tell events of one ID apart. */
-const TELLING_DIGITS = 16;
-
 /**
  * Stores that the event was seen.
- * @returns the ID under which to store it, and when it came; undefined: it was seen before
+ * @returns the ID under which to store it, and the time of its arrival; undefined: it was seen before
  */
 async function firstSeen(
   trx: Db,
   userId: string,
   id: string,
-  { raw, verbatim }: Content,
+  { raw, verbatim }: ReturnType<typeof contentOf>,
 ): Promise<{ readonly id: string; readonly at: Date } | undefined> {
   const table = trx.stateTable('event_seen');
-  // Of the text that jsonb prints: white space and the order of fields make no difference.
+  // The hash of the text that jsonb prints: white space and the order of fields make no difference.
   const hash = sql`encode(sha256(convert_to(coalesce(${verbatim}::text, ${raw}::text::jsonb::text), 'UTF8')), 'hex')`;
   const note = async (as: string): Promise<Date | undefined> => {
     const { rows } = await trx.sql<{ now: Date }>`
@@ -131,27 +112,27 @@ async function firstSeen(
   };
   const at = await note(id);
   if (at !== undefined) return { id, at };
-  // An event from before there were hashes is compared with its row, as long as that is there.
+  // An event from before there were hashes is compared with its row, if that still exists.
   const { rows } = await trx.sql<{ hash: string; same: boolean }>`
     select ${hash} as hash, coalesce(s.content = ${hash}, e._raw = ${raw}::text::jsonb, true) as same
     from ${table} as s left join ${trx.table('events')} as e on e._user_id = s._user_id and e.id = s.id
     where s._user_id = ${userId}::bigint and s.id = ${id}`;
   const known = rows[0];
   if (known === undefined || known.same) return undefined;
-  const otherId = `${id}#${known.hash.slice(0, TELLING_DIGITS)}`;
+  const otherId = `${id}#${known.hash.slice(0, 16)}`;
   const otherAt = await note(otherId);
   return otherAt && { id: otherId, at: otherAt };
 }
 
-/** @param asJson false: a body that Postgres refuses as JSON, as one JSON string */
-function contentOf({ source, dataSource }: VerifiedEvent, asJson = true): Content {
+/** The columns of an event's body. @param asJson false: one JSON string, for a body that Postgres refuses as JSON */
+function contentOf({ source, dataSource }: VerifiedEvent, asJson = true) {
   const data = asJson && dataSource !== undefined ? jsonbText(dataSource).raw : null;
   return { data, ...storedBody(source, asJson) };
 }
 
 /**
  * Removes an account's events that were received more than `keepMs` ago, and later their IDs, a batch at a time.
- * @param signal ends it after the current batch; the next call goes on
+ * @param signal ends it after the current batch; the next call continues
  */
 export async function pruneEvents(db: Db, fence: Fence, keepMs: number, signal: AbortSignal): Promise<void> {
   const seenMs = Math.max(ID_RETENTIONS * keepMs, ID_LEAST_MS);
@@ -159,38 +140,32 @@ export async function pruneEvents(db: Db, fence: Fence, keepMs: number, signal: 
     [db.table('events'), keepMs],
     [db.stateTable('event_seen'), seenMs],
   ] as const) {
-    const rows = { table, key: 'id' };
-    await pruneInBatches(
-      db,
-      fence,
-      rows,
-      signal,
-      (before) => sql`received_at < ${before(ms)} order by received_at`,
-    );
+    const older = (before: (ms: number) => Date) => sql`received_at < ${before(ms)} order by received_at`;
+    await pruneInBatches(db, fence, { table, key: 'id' }, signal, older);
   }
 }
 
 /** A row of `events`, as users see it. */
-export interface StoredEvent {
-  readonly userId: string;
-  readonly id: string;
-  readonly type: string | null;
-  readonly createdAt: Date | null;
-  readonly receivedAt: Date;
-  /** Of the row that it names. */
-  readonly collection: string | null;
-  readonly key: string | null;
-  /** JSON text with every digit; null where the event has no `data`. */
-  readonly data: string | null;
-}
+export type StoredEvent = Awaited<ReturnType<typeof listEvents>>[number];
 
-/** The events of one account or of all, the last one first. */
+/** The events of one account or of all, the newest first. */
 export async function listEvents(
   db: Db,
   { limit, userId, type }: { readonly limit: number; readonly userId?: string; readonly type?: string },
-): Promise<StoredEvent[]> {
-  // By account: an index has each one's last events, however many there are.
-  const { rows } = await db.sql<StoredEvent>`
+) {
+  // By account: an index has each one's newest events.
+  const { rows } = await db.sql<{
+    readonly userId: string;
+    readonly id: string;
+    readonly type: string | null;
+    readonly createdAt: Date | null;
+    readonly receivedAt: Date;
+    /** Of the named row. */
+    readonly collection: string | null;
+    readonly key: string | null;
+    /** JSON text with every digit; null: the event has no `data`. */
+    readonly data: string | null;
+  }>`
     select e._user_id as "userId", e.id, e.type, e.created_at as "createdAt", e.received_at as "receivedAt",
       e._collection as collection, e._key as key, e.data::text as data
     from ${db.stateTable('account')} as a
@@ -203,7 +178,7 @@ export async function listEvents(
   return rows;
 }
 
-/** The event's body as JSON text, as it was delivered: one for each account that has an event of this ID. */
+/** The event's body as JSON text, as delivered: one for each account that has an event with this ID. */
 export async function eventTexts(db: Db, id: string): Promise<string[]> {
   const { rows } = await db.sql<{ text: string }>`
     select coalesce(e._verbatim, e._raw::text) as text
@@ -214,10 +189,10 @@ export async function eventTexts(db: Db, id: string): Promise<string[]> {
 }
 
 /**
- * Replays stored events as if they had just come: the rows that they name are due. Unknown IDs are left out of the
- * result. The caller wakes the owner's process afterwards (notifications.ts).
+ * Replays stored events as if they had just come: the rows that they name are due. The caller then wakes the owner's
+ * process (notifications.ts).
  * @param mirrored collections that are mirrored here
- * @returns the events that were taken up again, and the rows that are due to be read for each
+ * @returns the known events, each with the rows that are due to be read
  */
 export async function replayEvents(db: Db, ids: readonly string[], mirrored: readonly CollectionName[]) {
   const { rows: events } = await db.sql<Pick<StoredEvent, 'userId' | 'id' | 'type' | 'data'>>`
@@ -236,7 +211,7 @@ export async function replayEvents(db: Db, ids: readonly string[], mirrored: rea
   return replayed;
 }
 
-/** Those of an event's rows whose collection is mirrored here. */
+/** The event's rows whose collection is mirrored here. */
 function mirroredRows(rows: readonly HintedRow[], mirrored: readonly CollectionName[]): HintedRow[] {
   return rows.filter(({ collection }) => mirrored.includes(collection));
 }

@@ -7,7 +7,7 @@ import { VirtualClock } from '@research-mirror/runtime/testing/virtual-clock';
 import type { SchemeChoice } from '../config/parse-values.ts';
 import { Notes } from '@research-mirror/runtime/notes';
 import { CANONICAL } from './judge.ts';
-import { Receiver } from './receiver.ts';
+import { createReceiver } from './receiver.ts';
 
 // What forged deliveries can make the receiver compute, at most: counted, since time on a busy machine proves
 // nothing.
@@ -34,7 +34,7 @@ const FORGED = { 'x-service-signature': 'ab'.repeat(32) };
 let clock: VirtualClock;
 let accounts: MemoryAccounts;
 let sink: MemorySink;
-let receiver: Receiver;
+let receiver: ReturnType<typeof createReceiver>;
 /** Bytes of bodies that were made text, which is where reading them as JSON begins. */
 let printed: number;
 
@@ -47,9 +47,9 @@ beforeEach(() => {
   receiver = receiverBy('auto');
 });
 
-function receiverBy(scheme: SchemeChoice): Receiver {
+function receiverBy(scheme: SchemeChoice) {
   const log = { info: () => {}, warn: () => {} };
-  return new Receiver({
+  return createReceiver({
     header: 'X-Service-Signature',
     scheme,
     accounts,
@@ -83,7 +83,7 @@ describe.each(['auto', 'canonical-json'] as const)('with %s configured, forged m
   it.each([
     [4, 10],
     [50, 2],
-  ])('at %i a second: few are printed, and what is genuine gets through', async (perSecond, seconds) => {
+  ])('at %i a second are rarely printed, and genuine deliveries get through', async (perSecond, seconds) => {
     receiver = receiverBy(scheme);
     const forged = ofBytes(MiB);
     const large: number[] = [];
@@ -106,7 +106,7 @@ describe.each(['auto', 'canonical-json'] as const)('with %s configured, forged m
   });
 });
 
-it('what can’t be judged now is never refused for good, however often it comes', async () => {
+it('a delivery that can’t be judged now is never refused for good', async () => {
   const text = envelope('evt_1', { data: { job_id: 7, a: 'x'.repeat(600_000) } });
   const headers = signedHeaders('canonical-json', SECRET, text, 0);
   await deliver(ofBytes(MiB), FORGED);
@@ -115,7 +115,7 @@ it('what can’t be judged now is never refused for good, however often it comes
   expect(await deliver(text, headers)).toBe(200);
 });
 
-it('no forged body is read where the configured scheme is of its bytes', async () => {
+it('no forged body is parsed if the configured scheme signs its bytes', async () => {
   receiver = receiverBy('hex');
   const parsed = vi.spyOn(JSON, 'parse');
   for (let each = 0; each < 20; each += 1) expect(await deliver(ofBytes(MiB), FORGED)).toBe(400);
@@ -123,7 +123,7 @@ it('no forged body is read where the configured scheme is of its bytes', async (
   parsed.mockRestore();
 });
 
-it('a forged body is printed once, and each of its MACs computed once, by however many secrets and readings it is judged', async () => {
+it('a forged body is printed once, and each of its MACs computed once, over all secrets and readings', async () => {
   const previous = { secret: SECRET.replace('5f', '5e'), until: new Date(1e12) };
   accounts.known.set('42', storedSecrets({ previous }));
   const headers = {

@@ -2,9 +2,9 @@ import { VirtualClock } from '@research-mirror/runtime/testing/virtual-clock';
 import { expect, it } from 'vitest';
 import { envelope, SECRET, signedHeaders } from '../../test/support/webhooks/signing.ts';
 import { type Scheme, SIGNATURE_SCHEMES } from '../config/parse-values.ts';
-import type { StoredSecrets } from './registration.ts';
+import type { StoredSecrets } from './receiving-accounts.ts';
 import { claimsOf } from './signatures.ts';
-import { ACCEPTED_MS, CanonicalForms, deliveryJudge, REPLACED_MS } from './judge.ts';
+import { ACCEPTED_MS, canonicalForms, deliveryJudge, REPLACED_MS } from './judge.ts';
 
 const NOW = Date.UTC(2026, 0, 2, 3, 4, 5);
 const OTHER = SECRET.toUpperCase();
@@ -22,7 +22,7 @@ function verdict(
   choice?: Scheme,
 ) {
   const claims = claimsOf(signedHeaders(scheme, secret, BODY, at), 'X-Service-Signature');
-  const forms = new CanonicalForms(new VirtualClock());
+  const forms = canonicalForms(new VirtualClock());
   const judge = deliveryJudge(claims, Buffer.from(BODY), choice ?? 'auto', forms);
   const registered: StoredSecrets = {
     current: { secret: SECRET, since: new Date(NOW - REPLACED_MS) },
@@ -33,22 +33,22 @@ function verdict(
   return judge({ ...registered, ...secrets }, NOW);
 }
 
-it.each(SCHEMES)('judge takes %s where nothing else is configured', (scheme) => {
+it.each(SCHEMES)('judge accepts %s by default', (scheme) => {
   expect(verdict({}, SECRET, scheme)).toEqual(VERIFIED);
 });
 
-it.each(SCHEMES)('judge takes no other scheme than %s where that is configured', (choice) => {
+it.each(SCHEMES)('judge accepts only %s if that is configured', (choice) => {
   const taken = SCHEMES.filter((scheme) => verdict({}, SECRET, scheme, NOW, choice).kind !== 'mismatch');
   expect(taken).toEqual([choice]);
 });
 
-it('judge takes the previous secret until its time is over', () => {
+it('judge accepts the previous secret until its time is over', () => {
   const previous = (until: number) => ({ previous: { secret: OTHER, until: new Date(until) } });
   expect(verdict(previous(NOW + 1), OTHER)).toEqual({ kind: 'verified', secret: OTHER });
   expect(verdict(previous(NOW), OTHER)).toEqual(MISMATCH);
 });
 
-it.each<Scheme>(['timestamped', 'standard-webhooks'])('judge minds the signed moment of %s', (scheme) => {
+it.each<Scheme>(['timestamped', 'standard-webhooks'])('judge checks the signed time of %s', (scheme) => {
   for (const sign of [-1, 1]) {
     expect(verdict({}, SECRET, scheme, NOW + sign * ACCEPTED_MS)).toMatchObject({ kind: 'verified' });
     const expired = { kind: 'expired', off: ACCEPTED_MS + 1000 };
@@ -56,7 +56,7 @@ it.each<Scheme>(['timestamped', 'standard-webhooks'])('judge minds the signed mo
   }
 });
 
-it('judge puts off what it can not explain while another secret may be on its way', () => {
+it('judge puts off an unexplained signature while another secret may be on its way', () => {
   const since = new Date(NOW - REPLACED_MS + 1);
   expect(verdict({ current: { secret: SECRET, since } }, OTHER)).toMatchObject({ kind: 'undecided' });
   for (const state of ['none', 'registering', 'suspect', 'foreign', 'stopped'] as const)
@@ -65,7 +65,7 @@ it('judge puts off what it can not explain while another secret may be on its wa
   expect(verdict({}, OTHER)).toEqual(MISMATCH);
 });
 
-it('judge minds the database’s clock alone for the age of secrets', () => {
+it('judge takes the age of secrets from the database’s clock', () => {
   for (const skew of [-86_400_000, 86_400_000]) {
     const at = (ms: number): Date => new Date(NOW + skew + ms);
     const secrets = { current: { secret: SECRET, since: at(1 - REPLACED_MS) }, now: at(0) };
@@ -76,7 +76,7 @@ it('judge minds the database’s clock alone for the age of secrets', () => {
   }
 });
 
-it('judge takes right signatures in every state', () => {
+it('judge accepts valid signatures in every state', () => {
   for (const state of ['none', 'registering', 'foreign', 'suspect', 'stopped'] as const)
     expect(verdict({ state })).toEqual(VERIFIED);
 });

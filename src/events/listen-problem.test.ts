@@ -24,7 +24,7 @@ it.each([
   expect(failed(code).message).toMatch(message);
 });
 
-it('a listener that can’t be opened says what the system said where no variable helps', () => {
+it('a listener that can’t be opened quotes the system if no variable helps', () => {
   expect(failed('EMFILE')).not.toBeInstanceOf(Unusable);
   expect(messageOf(failed('EMFILE'))).toBe(
     "192.0.2.7:80 can't be listened on for the status page: listen EMFILE",

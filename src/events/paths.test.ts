@@ -16,18 +16,18 @@ it.each([
   ['/webhooks/%34%32', undefined],
   ['/hooks/webhooks/42', undefined],
   ['http://host/webhooks/42', undefined],
-])('reads the account of %s as %s', (target, userId) => {
+])('deliveryAccount reads the account of %s as %s', (target, userId) => {
   expect(deliveryAccount(pathOf(target))).toBe(userId);
 });
 
-it('takes the public URL’s path away where a proxy left it there', () => {
+it('pathOf removes the public URL’s path if a proxy left it', () => {
   expect(pathOf('/mirror/webhooks/42', '/mirror')).toBe('/webhooks/42');
   expect(pathOf('/mirror/webhooks/42', '/mirror/')).toBe('/webhooks/42');
   expect(pathOf('/webhooks/42', '/mirror')).toBe('/webhooks/42');
   expect(pathOf('/mirrored/webhooks/42', '/mirror')).toBe('/mirrored/webhooks/42');
 });
 
-it('knows its own address under a public URL that ends in /webhooks, whatever the proxy does', () => {
+it('pathOf finds a delivery’s path under a public URL that ends in /webhooks, cut by the proxy or not', () => {
   expect(pathOf('/webhooks/42', '/webhooks')).toBe('/webhooks/42');
   expect(pathOf('/webhooks/webhooks/42', '/webhooks')).toBe('/webhooks/42');
 });

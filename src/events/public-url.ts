@@ -3,21 +3,21 @@ import { askedAtMost } from '@research-mirror/runtime/asked-at-most';
 import type { Clock } from '@research-mirror/runtime/clock';
 import { messageOf } from '@research-mirror/runtime/message';
 
-/** Nobody has account 0. `/healthz` would prove less: a proxy may answer it itself, or pass on deliveries only. */
+/** No account is 0. `/healthz` would prove less: a proxy may answer it itself, or pass on deliveries only. */
 const LISTENER_PATH = '/webhooks/0';
-/** What the daemon's listener answers there to a GET. */
+/** The listener's answer there to a GET. */
 export const LISTENER_ANSWER = 'deliveries are posted\n';
-/** Of a stranger's answer no more is read than that. */
+/** Bytes read of an answer. */
 const MOST_BYTES = 200;
-/** How long (ms) a daemon waits for the answer, and how long one answer counts for all its accounts. */
+/** A daemon's limit for the answer, and the time for which one answer counts for all its accounts, ms. */
 const BOUND_MS = 5_000;
 const COUNTS_MS = 60_000;
 
 /**
- * Whether MIRROR_PUBLIC_URL leads to the listener for deliveries, seen from here: the service may come another way.
+ * Whether MIRROR_PUBLIC_URL leads to the listener for deliveries, as seen from here: the service may come another way.
  * @param place host and port of the listener
- * @param expected what the listener answers
- * @returns what answers in its place, and the remedy; undefined: it does
+ * @param expected the listener's answer
+ * @returns what answers instead, and the remedy; undefined: the listener answers
  */
 export async function whyAstray(publicUrl: string, place: string, expected: string, signal: AbortSignal) {
   const { host } = new URL(publicUrl);
@@ -44,12 +44,8 @@ export async function whyAstray(publicUrl: string, place: string, expected: stri
   };
 }
 
-/** @returns for the accounts of a process, which have one public URL: why deliveries go astray, with the remedy */
-export function astrayKept(
-  publicUrl: string,
-  place: string,
-  clock: Pick<Clock, 'monotonic'>,
-): () => Promise<string | undefined> {
+/** `whyAstray` for all accounts of a process. @returns asks why deliveries go astray, with the remedy */
+export function astrayKept(publicUrl: string, place: string, clock: Pick<Clock, 'monotonic'>) {
   const ask = async (): Promise<string | undefined> => {
     const astray = await whyAstray(publicUrl, place, LISTENER_ANSWER, AbortSignal.timeout(BOUND_MS));
     return astray && `${astray.found}; ${astray.remedy}`;

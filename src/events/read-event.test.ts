@@ -29,7 +29,7 @@ it('readEvent takes a number for an ID, with all its digits', () => {
 
 const CUT = '{"type":"research.completed","data":{"job_id":7}';
 const NONE = ['hello', '', '[1]', 'null', '"x"', '{"id":"evt_1"', '{"id":"evt_1"} x', CUT];
-it.each(NONE)('readEvent takes %j for none: it is not one JSON object', (body) => {
+it.each(NONE)('readEvent gives nothing for %j: it is not one JSON object', (body) => {
   expect(readEvent(Buffer.from(body))).toBeUndefined();
 });
 
@@ -38,12 +38,12 @@ it('readEvent leaves out a type that no column holds', () => {
     expect(read(envelope('evt_1', { type })).type).toBeUndefined();
 });
 
-it('readEvent takes data that is null for none, and any other for data', () => {
+it('readEvent treats null as no data, and keeps any other data', () => {
   expect(read(envelope('evt_1', { data: null })).dataSource).toBeUndefined();
   expect(read(envelope('evt_1', { data: [1] })).dataSource).toBe('[1]');
 });
 
-it('readEvent keeps every byte of an object that is no UTF-8', () => {
+it('readEvent keeps every byte of an object that is not UTF-8', () => {
   const body = Buffer.from('{"id":"evt_1","data":"\xff\xe9"}', 'latin1');
   const event = readEvent(body);
   expect(event?.id).toBe('evt_1');
@@ -54,7 +54,7 @@ it('readEvent drops a byte order mark', () => {
   expect(read('\ufeff{"id":"evt_1"}').id).toBe('evt_1');
 });
 
-it('two events without an ID are two, though what differs may not be stored, and their IDs tell nothing of it', () => {
+it('two events without an ID stay two though their difference may not be stored, and their IDs do not reveal it', () => {
   const excludeFields = { account: [], bulk_research_jobs: [], lists: [], list_items: [], watchlist: [] };
   const privacy = new Privacy({ excludeFields: { ...excludeFields, research_jobs: ['**.note'] } });
   const body = (note: string): Buffer =>

@@ -6,7 +6,7 @@ import { DatabaseUnavailable } from '@research-mirror/runtime/errors';
 import type { HintedRow } from '../model/hint.ts';
 import type { Scheme } from '../config/parse-values.ts';
 import { Notes } from '@research-mirror/runtime/notes';
-import { Receiver } from './receiver.ts';
+import { createReceiver } from './receiver.ts';
 
 let clock: VirtualClock;
 let accounts: MemoryAccounts;
@@ -23,8 +23,8 @@ beforeEach(() => {
   hinted = [];
 });
 
-function receiver(header = 'X-Service-Signature'): Receiver {
-  return new Receiver({
+function receiver(header = 'X-Service-Signature') {
+  return createReceiver({
     header,
     scheme: 'auto',
     accounts,
@@ -52,14 +52,14 @@ async function deliver(sent: Sent = {}, to = receiver()): Promise<number> {
 }
 
 describe('a delivery', () => {
-  it('is stored, then answered; what it names is hinted, and the success is noted', async () => {
+  it('is stored, then answered; its rows are hinted, and the success is noted', async () => {
     expect(await deliver()).toBe(200);
     expect(sink.events.get('42/evt_1')).toMatchObject({ type: 'research.completed' });
     expect(accounts.calls).toEqual(['42: current']);
     expect(hinted).toEqual([['42', [{ collection: 'research_jobs', parent: '', key: '7' }]]]);
   });
 
-  it('that is known already is answered 200, and hints nothing', async () => {
+  it('that is already known is answered 200, and hints nothing', async () => {
     const to = receiver();
     expect([await deliver({}, to), await deliver({}, to)]).toEqual([200, 200]);
     expect(hinted).toHaveLength(1);
@@ -84,7 +84,7 @@ describe('a delivery', () => {
     expect(accounts.calls).toEqual(['42: mismatch']);
   });
 
-  it('for nobody is answered 404, and 503 before any account is known', async () => {
+  it('for an unknown account is answered 404, and 503 before any account is known', async () => {
     expect(await deliver({ userId: '43' })).toBe(404);
     accounts.pinged = false;
     expect(await deliver({ userId: '43' })).toBe(503);
@@ -96,7 +96,7 @@ describe('a delivery', () => {
     expect(await deliver({ userId: '43' })).toBe(400);
   });
 
-  it('signed with a secret that another process has just stored is taken', async () => {
+  it('signed with a secret that another process has just stored is accepted', async () => {
     const now = new Date(clock.now());
     accounts.fresh.set('42', storedSecrets({ current: { secret: 'new', since: now }, now }));
     expect(await deliver({ secret: 'new' })).toBe(200);
@@ -104,7 +104,7 @@ describe('a delivery', () => {
     expect(accounts.calls).toEqual(['42: current']);
   });
 
-  it('that was signed hours ago is stored where it is new, and refused after a day', async () => {
+  it('that was signed hours ago is stored, and refused after a day', async () => {
     const sent = { scheme: 'timestamped', ago: 20 * 3_600_000 } as const;
     expect([await deliver(sent), await deliver(sent)]).toEqual([200, 200]);
     expect(await deliver({ ...sent, ago: 25 * 3_600_000 })).toBe(400);
@@ -112,7 +112,7 @@ describe('a delivery', () => {
     expect(lines.filter((line) => line.includes('clock'))).toHaveLength(1);
   });
 
-  it('that verifies and is no JSON object is refused, and no wrong signature is counted', async () => {
+  it('with a valid signature that is no JSON object is refused, and no mismatch is counted', async () => {
     const headers = signedHeaders('hex', SECRET, 'hello', clock.now());
     const answer = await receiver().receive({ userId: '42', headers, body: Buffer.from('hello') });
     const body = 'the body is no JSON object\n';
@@ -121,7 +121,7 @@ describe('a delivery', () => {
     expect(lines).toEqual([expect.stringContaining('no JSON object, though its signature is right')]);
   });
 
-  it('whose signature was overheard, of a moment and a body, proves nothing of both as one body', async () => {
+  it('with an overheard signature of a time and a body proves nothing of both as one body', async () => {
     const body = envelope('evt_overheard');
     const overheard = signedHeaders('timestamped', SECRET, body, clock.now())['x-service-signature'] ?? '';
     const [, moment = '', mac = ''] = /^t=(\d+),v1=(.*)$/.exec(overheard) ?? [];
@@ -152,7 +152,7 @@ describe('a delivery', () => {
     expect(await deliver()).toBe(status);
   });
 
-  it('that carries no signature is refused, and counts nothing, also while no secret is known', async () => {
+  it('without a signature is refused, and counts as no mismatch, also while no secret is known', async () => {
     expect(await deliver({ headers: {} })).toBe(400);
     accounts.known.set('42', storedSecrets({ current: undefined, state: 'registering' }));
     expect(await deliver({ headers: {} })).toBe(400);
@@ -169,7 +169,7 @@ it('a flood of forgeries is logged once a minute', async () => {
   expect(lines).toHaveLength(1);
 });
 
-it('names the header that a signature may be in instead', async () => {
+it('a refusal names the header that may have the signature instead', async () => {
   const headers = signedHeaders('hex', SECRET, envelope('evt_1'), 0);
   expect(await deliver({ headers }, receiver('X-Other'))).toBe(400);
   expect(lines[0]).toContain('it has a header x-service-signature: MIRROR_WEBHOOK_HEADER?');
@@ -189,7 +189,7 @@ it.each([
   expect(lines[0]).not.toMatch(/aaaa|MIRROR_WEBHOOK_HEADER|no signature/);
 });
 
-it('says nothing of a delivery’s content, signature or secret', async () => {
+it('a receiver logs nothing of a delivery’s content, signature or secret', async () => {
   const to = receiver();
   await deliver({}, to);
   await deliver({ secret: 'wrong' }, to);

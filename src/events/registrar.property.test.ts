@@ -83,7 +83,7 @@ async function happen(
   Object.assign(world.service, { faults: [], getFaults: [] });
 }
 
-it('the registration of a webhook is made once in a quiet world, however the service shows it', async () => {
+it('a webhook is registered once in a quiet world, with any spelling of the service', async () => {
   await fc.assert(
     fc.asyncProperty(manners, fc.constantFrom<Takeover[]>('if-empty', 'always'), async (each, takeover) => {
       const world = new RegistrationWorld(each, takeover);
@@ -98,7 +98,7 @@ it('the registration of a webhook is made once in a quiet world, however the ser
   );
 });
 
-it('the registration of a webhook ends registered with the right secret whatever has happened, and breaks no rule on the way', async () => {
+it('a webhook ends registered with the right secret after any events, and no rule is broken on the way', async () => {
   const happenings = fc.array(fc.tuple(event, fc.integer({ min: 10, max: 2 * 60 * 60 })), { maxLength: 8 });
   await fc.assert(
     fc.asyncProperty(manners, happenings, async (each, events) => {
@@ -128,7 +128,7 @@ it('the registration of a webhook ends registered with the right secret whatever
   );
 });
 
-it('the registration of a webhook never touches what is somebody else’s, unless told to', async () => {
+it('a registration never replaces another program’s webhook unless configured', async () => {
   const happenings = fc.array(fc.tuple(event, fc.integer({ min: 10, max: 60 * 60 })), {
     minLength: 1,
     maxLength: 6,
@@ -155,7 +155,7 @@ it('the registration of a webhook never touches what is somebody else’s, unles
   );
 });
 
-it('the registration of a webhook is made again within eight minutes after it was removed, where something changes each minute', async () => {
+it('a removed webhook is registered again within eight minutes if something changes each minute', async () => {
   await fc.assert(
     fc.asyncProperty(
       manners.map((each) => ({ ...each, lateMs: 0 })),

@@ -42,7 +42,7 @@ describe('the registrar', () => {
     expect(world.service.log).toHaveLength(2);
   });
 
-  it('leaves what is registered as it is when no public URL is set any more, and shows it', async () => {
+  it('leaves the webhook unchanged when no public URL is set any more, and shows it', async () => {
     await world.clock.advance(MINUTE);
     world.kill();
     world.publicUrl = undefined;
@@ -56,7 +56,7 @@ describe('the registrar', () => {
     expect(world.store.row).toMatchObject({ url: THEIRS });
   });
 
-  it('says at once that deliveries go astray, until they do not, or until one comes', async () => {
+  it('reports at once that deliveries go astray, until they do not or one comes', async () => {
     world.kill();
     world.astray = 'the proxy leads nowhere; mend it';
     world.delivering = false;
@@ -86,7 +86,7 @@ describe('the registrar', () => {
     expect(world.broken).toEqual([]);
   });
 
-  it('ends where no key is good, and has asked once', async () => {
+  it('ends after one request if no key is good', async () => {
     world.service.faults = [403];
     world.keyIsGood = false;
     await world.clock.advance(10 * MINUTE);
@@ -95,7 +95,7 @@ describe('the registrar', () => {
     expect(world.service.count('POST')).toBe(1);
   });
 
-  it('says once of each registration that it is new, and of one that it finds that it is not', async () => {
+  it('reports each new registration once, and none that it finds', async () => {
     await world.clock.advance(HOUR);
     expect(world.renewals).toBe(1);
     expect(world.said.filter((line) => line.includes('events come to'))).toEqual([
@@ -114,7 +114,7 @@ describe('the registrar', () => {
     expect(world.hidden).toEqual(new Set(['secret-2']));
   });
 
-  it('says that nothing arrives where it is still registered, until something does', async () => {
+  it('reports that nothing arrives though it is registered, until something does', async () => {
     await world.clock.advance(HOUR);
     world.delivering = false;
     await world.clock.advance(10 * MINUTE);
@@ -134,14 +134,14 @@ describe('the registrar', () => {
 });
 
 describe('a registrar that can’t do its work', () => {
-  it('tries again each minute, until it can', async () => {
+  it('tries again each minute until it can', async () => {
     world.service.getFaults = Array.from({ length: 7 }, () => 500);
     await world.clock.advance(8 * MINUTE);
     expect(gaps()).toEqual([1, 1, 1, 1, 1, 1, 1]);
     expect(world.isRegistered()).toBe(true);
   });
 
-  it('is warned of once in a row, and again when all was well in between', async () => {
+  it('warns once in a row, and again if all was well in between', async () => {
     const warnings = (): number =>
       world.warned.filter((line) => line.startsWith("account 1001: the webhook can't be seen to: ")).length;
     world.service.getFaults = [500, 500, 500];
@@ -155,7 +155,7 @@ describe('a registrar that can’t do its work', () => {
     expect(warnings()).toBe(2);
   });
 
-  it('says so where nothing worse is known, until it could', async () => {
+  it('stores its failure unless something worse is stored, until it succeeds', async () => {
     world.service.getFaults = [500];
     await world.clock.advance(MINUTE / 2);
     expect(world.store.registration.error).toMatch(/can't be seen to: .*answered 500: not now/);
@@ -172,7 +172,7 @@ describe('a registrar that can’t do its work', () => {
     expect(world.warned.filter((line) => line.includes('refuses'))).toHaveLength(1);
   });
 
-  it('says nothing where no deliveries are wanted', async () => {
+  it('stores no failure if no deliveries are wanted', async () => {
     world.kill();
     world.publicUrl = undefined;
     world.start();
@@ -182,7 +182,7 @@ describe('a registrar that can’t do its work', () => {
     expect(world.store.registration.error).toBeNull();
   });
 
-  it('goes on where not even that can be stored, and ends where the account is somebody else’s', async () => {
+  it('continues if the failure can not be stored, and ends if another process owns the account', async () => {
     for (const failure of [new Error('the database is away'), new LeaseLost('it is another’s')]) {
       world = new RegistrationWorld();
       world.service.getFaults = [500];
@@ -213,7 +213,7 @@ describe('a registrar that can’t do its work', () => {
     expect(world.hidden).toEqual(new Set(['secret-1']));
   });
 
-  it('has not failed where it was stopped', async () => {
+  it('reports no failure when it is stopped', async () => {
     await world.clock.advance(2);
     world.stop();
     await world.clock.advance(MINUTE);
@@ -223,7 +223,7 @@ describe('a registrar that can’t do its work', () => {
   });
 });
 
-it('a request that waits for its slot is not made where the database was restored or copied meanwhile', async () => {
+it('a request that waits for its slot is not sent if the database was restored or copied meanwhile', async () => {
   // A look takes 105 ms; the slot is there 5 ms after it.
   await world.clock.advance(107);
   world.store.onHold = true;
@@ -247,13 +247,13 @@ describe('a sender without the secret', () => {
     expect(world.isRegistered()).toBe(true);
   });
 
-  it('brings about nothing while the service’s own deliveries come', async () => {
+  it('causes nothing while the service’s own deliveries come', async () => {
     await flood(30);
     expect(world.isRegistered()).toBe(true);
     expect(world.service.count('POST')).toBe(1);
   });
 
-  it('brings about nothing where nothing changes', async () => {
+  it('causes nothing if nothing changes', async () => {
     world.changing = false;
     await flood(30);
     expect(world.isRegistered()).toBe(true);
@@ -261,7 +261,7 @@ describe('a sender without the secret', () => {
     expect(world.service.count('GET')).toBeLessThanOrEqual(32);
   });
 
-  it('brings about one registration an hour where the service announces nothing of what changes', async () => {
+  it('causes one registration an hour if the service announces no changes', async () => {
     world.delivering = false;
     await flood(10);
     expect(world.service.count('POST')).toBeGreaterThan(1);

@@ -1,25 +1,25 @@
 /**
- * An account's webhook registration (docs/design/events.md, "Registration"): `db` keeps it, `webhooks` decides on it;
- * neither imports the other. Moments are by the database's clock. It holds a secret: in no log, error or answer.
+ * An account's webhook registration (docs/design/events.md, "Registration"). Moments are by the database's clock. It
+ * holds a secret: keep it out of logs, errors and answers.
  */
 export interface Registration {
   readonly state: RegistrationState;
-  /** What was sent with the last request that registers; null: there was none. */
+  /** URL of the last registration request; null: none was sent. */
   readonly url: string | null;
   readonly secret: string | null;
-  /** When the last request that registers was sent: in state `registering` it may be under way. */
+  /** Time of the last registration request; in state `registering` it may still be under way. */
   readonly registeringAt: Date | null;
-  /** When the last one that was accepted was answered. */
+  /** Time of the answer to the last accepted one. */
   readonly registeredAt: Date | null;
-  /** When the service was last asked what is registered. */
+  /** Time of the last request for what is registered. */
   readonly checkedAt: Date | null;
-  /** When ours was found replaced, changed or removed by others. */
+  /** Times at which ours was found replaced, changed or removed by others. */
   readonly replacedAt: readonly Date[];
-  /** When a delivery was last signed with `secret`. */
+  /** Time of the last delivery signed with `secret`. */
   readonly verifiedAt: Date | null;
-  /** Deliveries since then that match no secret; not counted beyond `MISMATCHES`. */
+  /** Later deliveries that match no secret, counted up to `MISMATCHES`. */
   readonly mismatches: number;
-  /** What an operator should know, with the remedy. */
+  /** A message for the operator, with the remedy. */
   readonly error: string | null;
   /** The URL of the last accepted registration, and the service's spelling of it. */
   readonly ownUrls: readonly string[];
@@ -28,46 +28,32 @@ export interface Registration {
   readonly now: Date;
 }
 
-/** What a transaction changes of a registration; what is left out stays. A new secret replaces the known one. */
+/** A transaction's change of a registration; left-out fields stay. A new secret replaces the known one. */
 export type RegistrationChange = Partial<Omit<Registration, 'verifiedAt' | 'onHold' | 'now'>>;
 
-/** The registration of one account, for its owner. @throws DatabaseUnavailable */
-export interface RegistrationStore {
-  load(): Promise<Registration>;
-  /**
-   * One fenced transaction; with `seen` it also makes the row of the table `webhook` true.
-   * @param change gets the transaction's time
-   * @throws LeaseLost
-   */
-  save(change: (now: Date) => RegistrationChange, seen?: Seen): Promise<void>;
-  /** Counts changes into a finished state between these moments that our own reading found and no event announced. */
-  unannounced(since: Date, until: Date): Promise<number>;
-}
-
-/** The webhook as the service shows it (specification 2.3). */
-export interface SeenWebhook {
-  readonly url: string;
-  /** Null: not said. */
-  readonly active: boolean | null;
-  /** The object's JSON text, without its secret. */
-  readonly source: string;
-}
-
-/** What is registered: `none`, or whatever the service shows. */
-export type Seen = SeenWebhook | 'none';
+/** The webhook as the service shows it (specification 2.3); `none`: nothing is registered. */
+export type Seen =
+  | 'none'
+  | {
+      readonly url: string;
+      /** Null: not said. */
+      readonly active: boolean | null;
+      /** The object's JSON text, without its secret. */
+      readonly source: string;
+    };
 
 /**
- * So many deliveries that match no secret, and so many changes that no event announced, both since the last delivery
- * that was right, show that the secret was replaced. Anybody can send such deliveries: alone they prove nothing.
- * One or two changes may be such of which the service sends no event, or whose event was lost.
+ * Deliveries that match no secret, and changes that no event announced, both since the last valid delivery, from which
+ * the secret must have been replaced. Anyone can send such deliveries, so they prove nothing alone. The service may
+ * send no event for one or two changes, or their events were lost.
  */
 export const MISMATCHES = 3;
 export const UNANNOUNCED = 3;
 
-/** A moment further ahead than this (ms) is from a clock that has been set back since. */
+/** A moment further ahead than this (ms) comes from a clock that was set back since. */
 const AHEAD_MS = 60_000;
 
-/** Less than `ms` ago. A moment of a clock that was set back counts as long ago: nobody waits for it. */
+/** Whether `at` is less than `ms` ago. A moment of a clock that was set back counts as long ago. */
 export function isLately(at: Date | null, ms: number, now: Date): at is Date {
   if (at === null) return false;
   const age = now.getTime() - at.getTime();
@@ -77,11 +63,11 @@ export function isLately(at: Date | null, ms: number, now: Date): at is Date {
 /**
  * States of an account's webhook registration:
  * - `none`: nothing of ours is registered
- * - `registering`: a request that registers may be under way
+ * - `registering`: a registration request may be under way
  * - `registered`: deliveries come to us
- * - `foreign`: somebody else's URL is registered, and stays
+ * - `foreign`: another program's URL is registered, and stays
  * - `suspect`: signatures stopped matching; to be registered again
- * - `stopped`: others replace our URL again and again: somebody has to decide
+ * - `stopped`: others replace our URL repeatedly: an operator has to decide
  */
 export const REGISTRATION_STATES = [
   'none',
@@ -91,41 +77,9 @@ export const REGISTRATION_STATES = [
   'suspect',
   'stopped',
 ] as const;
-
 export type RegistrationState = (typeof REGISTRATION_STATES)[number];
 
-/** What an account's deliveries are verified with. Secrets: in no log, error or answer. */
-export interface StoredSecrets {
-  /** Undefined: none is known yet. */
-  readonly current: StoredSecret | undefined;
-  /** Deliveries signed before the last registration may still be under way. */
-  readonly previous:
-    | {
-        readonly secret: string;
-        /** Not accepted from then on. */
-        readonly until: Date;
-      }
-    | undefined;
-  readonly state: RegistrationState;
-  /** The database's time. The moments here are by its clock, whatever this machine's clock says. */
-  readonly now: Date;
-}
-
-interface StoredSecret {
-  readonly secret: string;
-  /** When it came. */
-  readonly since: Date;
-}
-
-/** What a receiver needs of the accounts: any process may receive for all of them. */
-export interface ReceivingAccounts {
-  /**
-   * `none`: there is no such account; `unknown-yet`: no ping has named the accounts yet.
-   * @param fresh false: the answer may be up to two seconds old; true after a signature that did not match
-   */
-  secretsOf(userId: string, fresh: boolean): Promise<StoredSecrets | 'none' | 'unknown-yet'>;
-  /** A delivery's signature was right. */
-  verified(userId: string, secret: string): Promise<void>;
-  /** A delivery that looks like one of the service's had a signature that no secret explains. */
-  mismatched(userId: string): Promise<void>;
+/** A stored state; `none` if there is no row or this version does not know the state. */
+export function registrationState(text: string | null | undefined): RegistrationState {
+  return REGISTRATION_STATES.find((state) => state === text) ?? 'none';
 }

@@ -35,7 +35,7 @@ const reset = new TransportError('reset');
 const unsent = new TransportError('no route', { sent: false });
 
 describe('each request', () => {
-  it('that changes something is claimed, and a stop ends its wait for a slot', async () => {
+  it('with an effect is claimed, and a stop ends its wait for a slot', async () => {
     const stopped = new AbortController();
     const { service, asked } = answered(404);
     for (const call of ALL_CALLS) await call(service, stopped.signal);
@@ -48,7 +48,7 @@ describe('each request', () => {
     ]);
   });
 
-  it('fails as it is with what is not the service’s', async () => {
+  it('passes on errors that are not the service’s', async () => {
     const broken = new Error('the database is away');
     for (const call of ALL_CALLS) await expect(call(serviceWith(broken).service)).rejects.toBe(broken);
   });
@@ -136,7 +136,7 @@ describe('what is registered', () => {
     [200, '{"url":"https://a.example/x","url":null}'],
     [200, '{"data":{"url":"https://a.example/x"},"data":null}'],
     [200, '{"data":{"url":"https://a.example/x","url":""}}'],
-  ])('is not known from %i %s: what was overlooked would be replaced', (status, text) => {
+  ])('is not known from %i %s: an overlooked webhook would be replaced', (status, text) => {
     expect(() => seenIn(text, status)).toThrow(MalformedAnswer);
   });
 
@@ -175,7 +175,7 @@ describe('the answer to a registration', () => {
     expect(registeredIn('{"url":"https://a.example","secret":"5ec4e7"}').secret).toBe('5ec4e7');
   });
 
-  it.each(['null', '""', '7'])('is as good as refused with the secret %s', (spelled) => {
+  it.each(['null', '""', '7'])('counts as refused with the secret %s', (spelled) => {
     const text = `{"url":"https://a.example","secret":${spelled}}`;
     expect(outcomeOf({ status: 200, text, words: '' })).toEqual({
       kind: 'refused',
@@ -187,7 +187,7 @@ describe('the answer to a registration', () => {
     expect(registeredIn('{"secret":"5ec4e7"}')).toMatchObject({ secret: '5ec4e7', seen: undefined });
   });
 
-  it.each(['{"ok":true}', '[]', '[["https://a.example"]]'])('is no answer where it is %s', (text) => {
+  it.each(['{"ok":true}', '[]', '[["https://a.example"]]'])('is no answer if it is %s', (text) => {
     expect(() => registeredIn(text)).toThrow('holds no webhook');
   });
 });
@@ -214,7 +214,7 @@ it.each([
   expect(outcomeOf({ status, text, words: text }).kind).toBe(kind);
 });
 
-it('the answer to a registration is explained in the service’s words', () => {
+it('the answer to a registration is explained by the service’s words', () => {
   expect(outcomeOf({ status: 402, text: '', words: 'no credits' })).toMatchObject({
     why: 'it was answered 402: no credits',
   });

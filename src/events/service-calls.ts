@@ -1,6 +1,6 @@
 import { MalformedAnswer, TransportError } from '../model/errors.ts';
 import { canonicalText, fieldSource, refuseRepeatedNames, sliceElements } from '../model/json-text.ts';
-import type { Seen, SeenWebhook } from './registration.ts';
+import type { Seen } from './registration.ts';
 import { messageOf } from '@research-mirror/runtime/message';
 
 /** One request, sent once under a slot of the budget. */
@@ -8,53 +8,50 @@ export interface WebhookRequest {
   readonly method: 'GET' | 'POST';
   readonly route: string;
   readonly body?: string;
-  /** Its abort ends the wait for a slot; a request on the wire is answered. */
+  /** Ends the wait for a slot; a request on the wire is answered. */
   readonly stop: AbortSignal;
   /** Called right before the request is written, once it has its slot; false: it is not sent. */
   readonly claim?: () => Promise<boolean>;
 }
 
-/**
- * Asks the service, by the account's key. Resolves for any status that does not refuse the key; undefined: the claim
- * said no.
- * @throws KeyRefused where no usable key is left (nothing was sent); TransportError, also where the key has just been
- *   refused; the stop's reason; what the claim throws
- */
-export type WebhookService = (request: WebhookRequest) => Promise<ServiceAnswer | undefined>;
-
-/** An answer of the service, whatever its status. */
+/** An answer with any status. */
 export interface ServiceAnswer {
   readonly status: number;
   readonly text: string;
-  /**
-   * What a refusal says, fit to be quoted: one short line without secrets. Of an accepted request nothing is quoted.
-   */
+  /** What a refusal says, fit to be quoted: one short line without secrets. '' for an accepted request. */
   readonly words: string;
 }
 
-/** The outcome of a request that registers. */
+/**
+ * Sends a request under the account's key. Resolves for any status that does not refuse the key; undefined: not
+ * claimed.
+ * @throws KeyRefused if no usable key is left (nothing was sent); TransportError, also if the key has just been
+ *   refused; the stop's reason; errors of the claim
+ */
+export type WebhookService = (request: WebhookRequest) => Promise<ServiceAnswer | undefined>;
+
+/**
+ * The outcome of a registration request. `refused`: another one would be refused as well; `lost`: it may have taken
+ * effect, or still may, with a secret that is not known here.
+ */
 export type RegistrationOutcome =
-  | { readonly kind: 'accepted'; readonly secret: string; readonly seen: SeenWebhook | undefined }
-  /**
-   * `refused`: another one would be, too; `lost`: it may have taken effect, or still may, without a secret known here.
-   */
+  | { readonly kind: 'accepted'; readonly secret: string; readonly seen: Exclude<Seen, 'none'> | undefined }
   | { readonly kind: 'refused' | 'lost'; readonly why: string };
 
 const WEBHOOKS = '/v1/webhooks';
 const REGISTER = '/v1/webhooks/register';
 
-/** What is asked here. */
 export const WEBHOOK_ENDPOINTS = [
   { method: 'GET', route: WEBHOOKS },
   { method: 'POST', route: REGISTER },
 ] as const;
 
-/** Fields in which an answer may wrap the webhook. A webhook that is overlooked would be replaced. */
+/** Fields in which an answer may wrap the webhook. An overlooked webhook would be replaced. */
 const ENVELOPES = ['webhook', 'webhooks', 'data', 'items', 'results'];
-/** Fields of a webhook that hold no secret, whatever else does. */
+/** Documented fields of a webhook that hold no secret. */
 const DOCUMENTED = new Set(['object', 'active', 'event_types']);
 
-/** What is registered now. @throws where that can't be found out; the message says why */
+/** The registered webhook. @throws if it can't be found out; the message says why */
 export async function askWhatIsRegistered(service: WebhookService, stop: AbortSignal): Promise<Seen> {
   const answer = await service({ method: 'GET', route: WEBHOOKS, stop });
   if (answer === undefined) throw new Error(`GET ${WEBHOOKS} was not sent`);
@@ -65,7 +62,7 @@ export async function askWhatIsRegistered(service: WebhookService, stop: AbortSi
 /**
  * Registers `url` for all event types.
  * @param claim commits that a registration is under way
- * @returns undefined: the claim said no
+ * @returns undefined: not claimed
  */
 export async function register(
   service: WebhookService,
@@ -74,7 +71,7 @@ export async function register(
   stop: AbortSignal,
 ): Promise<RegistrationOutcome | undefined> {
   try {
-    // Null asks for all types: a service might keep those of the last registration where the field is left out.
+    // Null asks for all types: without the field, a service might keep those of the last registration.
     const body = JSON.stringify({ url, event_types: null });
     const answer = await service({ method: 'POST', route: REGISTER, body, stop, claim });
     return answer && outcomeOf(answer);
@@ -87,14 +84,14 @@ export async function register(
 type Fields = Readonly<Record<string, unknown>>;
 
 /**
- * What `GET /v1/webhooks` shows (specification 2.3). Without one, services answer `null`, `{}`, 404, 204 or an empty
- * list (docs/design/open-questions.md, "Webhooks"): a webhook is what has a URL.
+ * The webhook in an answer to `GET /v1/webhooks` (specification 2.3). For none, services answer `null`, `{}`, 404, 204
+ * or an empty list (docs/design/open-questions.md, "Webhooks"): an object with a URL is a webhook.
  * @param answer with a status of 2xx or 404
  * @throws MalformedAnswer for any other body
  */
 export function readWebhook({ status, text }: Pick<ServiceAnswer, 'status' | 'text'>): Seen {
   if (status === 404 || status === 204) return 'none';
-  // A part of an answer, or one that is not ready, would have another program's webhook replaced.
+  // A partial or unfinished answer would have another program's webhook replaced.
   if (status !== 200)
     throw new MalformedAnswer(`it was answered ${status}: only a 200 says what is registered`);
   const value = parsed(text);
@@ -106,7 +103,7 @@ export function readWebhook({ status, text }: Pick<ServiceAnswer, 'status' | 'te
   return seenIn(source) ?? 'none';
 }
 
-/** What an answer to `POST /v1/webhooks/register` means. 401 and 403 come from the endpoint: the key is good. */
+/** The meaning of an answer to `POST /v1/webhooks/register`. 401 and 403 come from the endpoint: the key is good. */
 export function outcomeOf(answer: ServiceAnswer): RegistrationOutcome {
   const { status, text } = answer;
   if (status >= 200 && status < 300) {
@@ -114,7 +111,7 @@ export function outcomeOf(answer: ServiceAnswer): RegistrationOutcome {
       const source = sourceIn(parsed(text), text);
       if (source === undefined) throw new MalformedAnswer('the answer holds no webhook');
       const { secret } = JSON.parse(source) as Fields;
-      // Deliveries can't be verified; and another request now would be answered like this one.
+      // Deliveries can't be verified, and another request would be answered alike.
       if (typeof secret !== 'string' || secret === '')
         return { kind: 'refused', why: `it was answered ${status}, without a secret` };
       return { kind: 'accepted', secret, seen: seenIn(source) };
@@ -132,7 +129,7 @@ function toldBy({ status, words }: ServiceAnswer): string {
   return `answered ${status}${words === '' ? '' : `: ${words}`}`;
 }
 
-/** Its messages quote nothing: the text may hold a secret. */
+/** The errors quote nothing: the text may hold a secret. */
 function parsed(text: string): unknown {
   let value: unknown;
   try {
@@ -155,24 +152,22 @@ function sourceIn(value: unknown, source: string): string | undefined {
   return field === undefined ? undefined : sourceIn(value[field], fieldSource(source, field) ?? '');
 }
 
-function seenIn(source: string): SeenWebhook | undefined {
+function seenIn(source: string): Exclude<Seen, 'none'> | undefined {
   const fields = JSON.parse(source) as Fields;
-  const { url, active, secret } = fields;
+  const { url, active } = fields;
   if (typeof url !== 'string' || url.trim() === '') return undefined;
-  return {
-    url,
-    active: typeof active === 'boolean' ? active : null,
-    source: withoutSecret(fields, source, typeof secret === 'string' ? secret : ''),
-  };
+  return { url, active: typeof active === 'boolean' ? active : null, source: withoutSecret(fields, source) };
 }
 
-/** Without fields called a secret; and without all undocumented ones, where what is left may hold one. */
-function withoutSecret(fields: Fields, source: string, secret: string): string {
+/** Without fields named as a secret, and without all undocumented ones if the rest may hold a secret. */
+function withoutSecret(fields: Fields, source: string): string {
+  const { secret } = fields;
   const names = Object.keys(fields);
   const left = canonicalText(source, new Set(names.filter((name) => /secret/i.test(name))));
-  const mayHoldOne = /secret/i.test(left) || (secret !== '' && left.includes(secret));
-  if (!mayHoldOne) return left;
-  return canonicalText(source, new Set(names).difference(DOCUMENTED));
+  const isShown = typeof secret === 'string' && secret !== '' && left.includes(secret);
+  return /secret/i.test(left) || isShown
+    ? canonicalText(source, new Set(names).difference(DOCUMENTED))
+    : left;
 }
 
 function isObject(value: unknown): value is Fields {

@@ -69,7 +69,7 @@ describe('a signature is right', () => {
       expect(schemes(headers, BODY, secret)).toEqual(['standard-webhooks']);
   });
 
-  it('in two ways where the body is its own canonical form', () => {
+  it('in two ways if the body is its own canonical form', () => {
     const hex = '249918607c6367e68d12ca56d3e05c611859d531d8332f1be57f0aef0d4808e4';
     expect(schemes(hex, '{"data":{},"id":"evt_1"}')).toEqual(['hex', 'canonical-json']);
   });
@@ -98,7 +98,7 @@ describe('a signature is wrong', () => {
     expect(schemes(headers)).toEqual([]);
   });
 
-  it('under an empty secret, which everybody has', () => {
+  it('under an empty secret, which everyone knows', () => {
     const hex = 'b613679a0814d9ec772f95d778c35fc5ff1697c493715653c6c712144292c5ad';
     expect(schemes(hex, '', '')).toEqual([]);
   });

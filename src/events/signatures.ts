@@ -2,34 +2,33 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Scheme } from '../config/parse-values.ts';
 
-/** A MAC that a delivery's headers claim, whatever it is worth. */
+/** A MAC that a delivery's headers claim, valid or not. */
 export interface Claim {
   /** By its form: a MAC of the canonical form looks like one of the raw body. */
   readonly scheme: Exclude<Scheme, 'canonical-json'>;
   /** 32 bytes. */
   readonly mac: Buffer;
-  /** What is signed in front of the body. */
+  /** Signed text before the body. */
   readonly before: string;
-  /** When it was signed, milliseconds since the epoch; undefined: it does not say. */
+  /** Milliseconds since the epoch; undefined: unknown. */
   readonly signedAt: number | undefined;
 }
 
 /** Further parts of a header are ignored: a service has only a few secrets at a time. */
 const MAX_PARTS = 16;
-const MAC_BYTES = 32;
-/** A number from here on counts milliseconds: as seconds it would be beyond the year 5000. */
+/** Numbers from here on are milliseconds: as seconds they would be beyond the year 5000. */
 const LEAST_MILLISECONDS = 1e11;
 
 /**
- * The claims of a delivery; unknown forms are left out: SHA-1, other versions, other lengths.
- * @param header name of the header that carries the signature; Standard Webhooks may use their own name instead
+ * The claims of a delivery, without unknown forms: SHA-1, other versions, other lengths.
+ * @param header name of the header with the signature; Standard Webhooks may use their own name instead
  */
 export function claimsOf(headers: IncomingHttpHeaders, header: string): Claim[] {
   const value = textOf(headers[header.toLowerCase()]);
   return [...bare(value), ...timestamped(value), ...standardWebhooks(headers, value)];
 }
 
-/** A MAC alone, of the raw body or its canonical form. */
+/** Whether it is a MAC alone, of the raw body or its canonical form. */
 export function isBare({ before }: Claim): boolean {
   return before === '';
 }
@@ -42,7 +41,7 @@ function bare(value: string): Claim[] {
     const mac = hex === undefined ? macOfBase64(part) : Buffer.from(hex, 'hex');
     return mac && { scheme, mac, before: '', signedAt: undefined };
   });
-  // All or nothing: the parts of another form may look like a MAC.
+  // All or none: parts of another form may look like a MAC.
   return claims.every((claim) => claim !== undefined) ? claims : [];
 }
 
@@ -87,7 +86,7 @@ function partsOf(value: string, separator: ' ' | ','): string[] {
 
 function macOfBase64(text: string): Buffer | undefined {
   const mac = /^[A-Za-z0-9+/]{43}=?$/.test(text) ? Buffer.from(text, 'base64') : undefined;
-  return mac?.length === MAC_BYTES ? mac : undefined;
+  return mac?.length === 32 ? mac : undefined;
 }
 
 /** @returns milliseconds since the epoch */
@@ -98,17 +97,13 @@ function momentOf(text: string): number | undefined {
 }
 
 /**
- * The claims that are right under some of the secrets: HMAC-SHA-256 of what is signed in front, and the body.
+ * The valid claims, each with its secret: HMAC-SHA-256 of the text before the body, and the body.
  *
- * The work depends on the form of the headers, which is no secret. Beyond that every secret, key and claim is compared,
- * each in constant time: the time of a refusal says nothing about a right signature.
+ * The work depends on the form of the headers, which is no secret. Beyond that, every secret, key and claim is compared
+ * in constant time: the time of a refusal says nothing about a valid signature.
  */
-export function proofsOf(
-  claims: readonly Claim[],
-  secrets: readonly string[],
-  body: Buffer | string,
-): { secret: string; signedAt: number | undefined }[] {
-  const proofs: ReturnType<typeof proofsOf> = [];
+export function proofsOf(claims: readonly Claim[], secrets: readonly string[], body: Buffer | string) {
+  const proofs: { secret: string; signedAt: number | undefined }[] = [];
   for (const alike of Map.groupBy(claims, ({ before }) => before).values()) {
     const [{ before, scheme } = { before: '', scheme: 'hex' }] = alike;
     for (const secret of secrets) {
@@ -126,10 +121,10 @@ export function proofsOf(
 /**
  * The HMAC keys that a secret may mean: its text, and the bytes that it spells in hex. Specification 2.3 calls it a
  * hex string, and does not say which of the two is the key.
- * @param orBase64 of Standard Webhooks a secret is `whsec_` and the key in base64; the prefix may be missing
+ * @param orBase64 also the key of Standard Webhooks: base64 behind `whsec_`, which may be missing
  */
 export function secretKeys(secret: string, orBase64 = false): Buffer[] {
-  // Everybody has the empty key.
+  // Everyone knows the empty key.
   if (secret === '') return [];
   const keys = [Buffer.from(secret)];
   if (/^(?:[0-9a-f]{2})+$/i.test(secret)) keys.push(Buffer.from(secret, 'hex'));
@@ -144,18 +139,17 @@ export function secretKeys(secret: string, orBase64 = false): Buffer[] {
  * the last one of duplicate fields. Python prints it by
  * `json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True)`, except that numbers keep their text:
  * a program prints the numbers of a body and of its canonical form alike.
- *
  * @returns undefined for text that is not JSON, or nested more deeply than the stack allows
  */
 export function canonicalJson(text: string): string | undefined {
   try {
     JSON.parse(text);
-    // A reviver that keeps the text of numbers takes a second for a megabyte: they become strings, told by a letter.
-    const told = text.replaceAll(
+    // A reviver that keeps the text of numbers takes a second for a megabyte: they become strings, marked by a letter.
+    const marked = text.replaceAll(
       /"([^"\\]*(?:\\.[^"\\]*)*")|-?\d[\d.eE+-]*/g,
       (token, string: string | undefined) => (string === undefined ? `"n${token}"` : `"s${string}`),
     );
-    return printed(JSON.parse(told)).replaceAll(
+    return printed(JSON.parse(marked)).replaceAll(
       /[\u007f-\uffff]/g,
       (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
     );
@@ -172,20 +166,17 @@ function printed(value: unknown): string {
   return `{${fields.map(([name, inner]) => `${quoted(name)}:${printed(inner)}`).join(',')}}`;
 }
 
-function quoted(told: string): string {
-  return JSON.stringify(told.slice(1));
+function quoted(marked: string): string {
+  return JSON.stringify(marked.slice(1));
 }
 
 /** JavaScript's own order is by UTF-16 units: it puts U+E000 to U+FFFF behind all pairs. */
 function compareCodePoints(a: string, b: string): number {
+  const isSurrogate = (unit: number): boolean => unit >= 0xd800 && unit <= 0xdfff;
   const length = Math.min(a.length, b.length);
   for (let index = 0; index < length; index += 1) {
     const [x, y] = [a.charCodeAt(index), b.charCodeAt(index)];
     if (x !== y) return isSurrogate(x) === isSurrogate(y) ? x - y : isSurrogate(x) ? 1 : -1;
   }
   return a.length - b.length;
-}
-
-function isSurrogate(unit: number): boolean {
-  return unit >= 0xd800 && unit <= 0xdfff;
 }

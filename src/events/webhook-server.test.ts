@@ -24,7 +24,7 @@ async function serverBehind(url: string): Promise<Server> {
 }
 
 describe('the listener for deliveries', () => {
-  it('stores a delivery and answers 200; the same again 200', async () => {
+  it('stores a delivery and answers 200, also for its repetition', async () => {
     const { url, sink, answers } = await listen();
     const first = await deliver(url);
     expect([first.status, await first.text()]).toEqual([200, 'stored\n']);
@@ -34,7 +34,7 @@ describe('the listener for deliveries', () => {
     expect(answers).toEqual([200, 200]);
   });
 
-  it('answers its health, and nothing else', async () => {
+  it('answers /healthz, and no other path', async () => {
     const { url, answers } = await listen();
     const health = await fetch(`${url}/healthz`);
     expect([health.status, await health.text()]).toEqual([200, 'ok\n']);
@@ -46,7 +46,7 @@ describe('the listener for deliveries', () => {
     expect(answers).toEqual([]);
   });
 
-  it('answers targets that are no paths, and goes on', async () => {
+  it('answers targets that are no paths, and continues', async () => {
     const listening = await listen();
     const statusOf = async (target: string): Promise<string> => {
       const { socket, ended } = raw(listening);
@@ -65,7 +65,7 @@ describe('the listener for deliveries', () => {
     expect([got.status, got.headers.get('allow')]).toEqual([405, 'POST']);
   });
 
-  it('takes no compressed body', async () => {
+  it('refuses a compressed body', async () => {
     const { url, sink } = await listen();
     const body = envelope('evt_1');
     const signed = signedHeaders('hex', SECRET, body, 0);
@@ -74,19 +74,19 @@ describe('the listener for deliveries', () => {
     expect(sink.events.size).toBe(1);
   });
 
-  it('takes the path of the public URL in front of its own', async () => {
+  it('accepts the path of the public URL in front of its own', async () => {
     const { url } = await listen({ prefix: '/mirror' });
     expect((await deliver(`${url}/mirror`)).status).toBe(200);
   });
 
-  it('says that its port is in use, and what to do', async () => {
+  it('reports that its port is in use, with the remedy', async () => {
     const { server } = await listen();
     await expect(listen({ port: server.port() })).rejects.toThrow(/MIRROR_WEBHOOK_PORT/);
     await expect(listen({ port: server.port() })).rejects.toBeInstanceOf(Unusable);
   });
 });
 
-it('goes on when a connection could not be accepted, and says so', async () => {
+it('the listener continues when a connection could not be accepted, and logs it', async () => {
   const { server, url, lines } = await listen();
   (await serverBehind(`${url}/healthz`)).emit('error', new Error('accept EPERM'));
   expect((await deliver(url)).status).toBe(200);
@@ -94,7 +94,7 @@ it('goes on when a connection could not be accepted, and says so', async () => {
   expect(lines).toEqual([expect.stringContaining('accept EPERM')]);
 });
 
-it('answers the delivery in hand when it is stopped, and nothing after it', async () => {
+it('the listener answers the present delivery when it is stopped, and no later one', async () => {
   const { server, url, sink } = await listen();
   const { promise, resolve } = Promise.withResolvers<void>();
   const reached = Promise.withResolvers<void>();
@@ -120,7 +120,7 @@ function head(...headers: readonly string[]): string {
 }
 
 describe('a body', () => {
-  it('of a mebibyte is taken, one byte more is not', async () => {
+  it('of a mebibyte is accepted, and one byte more is not', async () => {
     const { url } = await listen();
     const rest = envelope('evt_1', { data: '' }).length;
     const most = envelope('evt_1', { data: 'x'.repeat(1024 * 1024 - rest) });
@@ -146,7 +146,7 @@ describe('a body', () => {
     expect(sent).toBeLessThan(32 * 1024 * 1024);
   });
 
-  it('that is too large is thrown away for a while: a sender that goes on is not reset', async () => {
+  it('that is too large is discarded for a while, so that a sender that continues is not reset', async () => {
     const listening = await listen();
     const { socket, ended } = raw(listening);
     const failures: Error[] = [];
@@ -167,7 +167,7 @@ describe('a body', () => {
     expect(failures).toEqual([]);
   });
 
-  it('that waits to be asked for is asked for, unless it would be refused', async () => {
+  it('that waits for a 100 gets it, unless it would be refused', async () => {
     const listening = await listen();
     const body = envelope('evt_1');
     const [signature] = Object.values(signedHeaders('hex', SECRET, body, 0));
@@ -187,7 +187,7 @@ describe('a body', () => {
     expect(await refused.ended).toMatch(/^HTTP\/1.1 413 /);
   });
 
-  it('finds no room while others fill it, and room again when they are done', async () => {
+  it('is refused while others fill the room, and accepted when they are done', async () => {
     const { url, sink } = await listen({ bounds: { roomBytes: 100_000 } });
     const { promise, resolve } = Promise.withResolvers<void>();
     sink.until = promise;
@@ -204,11 +204,11 @@ describe('a body', () => {
   });
 });
 
-it('takes a mebibyte, and answers within a second', () => {
+it('the listener accepts a mebibyte, and answers within a second', () => {
   expect([HTTP_BOUNDS.bodyBytes, ANSWER_MS]).toEqual([1024 * 1024, 1_000]);
 });
 
-it('answers 503 to a delivery that takes too long to be stored; its room is taken until it is', async () => {
+it('the listener answers 503 to a delivery that takes too long to be stored, and keeps its room until it is', async () => {
   const { url, sink, lines } = await listen({ answerMs: 20, bounds: { roomBytes: 18_000 } });
   const { promise, resolve } = Promise.withResolvers<void>();
   sink.until = promise;
@@ -234,7 +234,7 @@ it.each([
   expect(listening.answers).toEqual(status === 413 ? [413] : []);
 });
 
-it('answers connections beyond its bound with 503, and says so', async () => {
+it('the listener answers connections beyond its bound with 503, and logs it', async () => {
   const listening = await listen({ bounds: { connections: 2 } });
   raw(listening);
   raw(listening);

@@ -2,62 +2,53 @@ import { sql } from 'kysely';
 import { jsonbText } from '../model/jsonb.ts';
 import { stateClass } from '../model/page.ts';
 import { takeChangeIds } from '../postgres/change-ids.ts';
-import type { Db } from '../postgres/db.ts';
+import { type Db, onlyRow } from '../postgres/db.ts';
 import { type Fence, fenced } from '../postgres/fenced.ts';
-import {
-  type Registration,
-  REGISTRATION_STATES,
-  type RegistrationChange,
-  type RegistrationState,
-  type RegistrationStore,
-  type Seen,
-} from './registration.ts';
+import type { TableChange } from '../postgres/notifications.ts';
+import { type Registration, type RegistrationChange, registrationState, type Seen } from './registration.ts';
 
-/** How long (ms) a replaced secret is still accepted: deliveries may be under way, or be repeated. */
+/** Time for which a replaced secret is still accepted, ms: deliveries may be under way or be repeated. */
 const PREVIOUS_MS = 24 * 3_600_000;
 
+export type RegistrationStore = ReturnType<typeof webhookStore>;
+
 /**
- * The webhook registration of the fence's account, in Postgres.
+ * The webhook registration of the fence's account, for its owner.
  * @param onChanged called after the account's row of the table `webhook` has changed
  */
-export function webhookStore(
-  db: Db,
-  fence: Fence,
-  onChanged: (changed: {
-    readonly table: string;
-    readonly userId: string;
-    readonly changeId: string;
-  }) => void,
-): RegistrationStore {
+export function webhookStore(db: Db, fence: Fence, onChanged: (change: TableChange) => void) {
   const { userId } = fence;
   return {
-    load: () => loadRegistration(db, userId),
-    async save(change, seen) {
+    /** @throws DatabaseUnavailable */
+    async load(): Promise<Registration> {
+      const found = await db.sql<Registration>`
+        select coalesce(r.state, 'none') as state, r.url, r.secret,
+          r.registering_at as "registeringAt", r.registered_at as "registeredAt", r.checked_at as "checkedAt",
+          coalesce(r.replaced_at, '{}') as "replacedAt", r.verified_at as "verifiedAt",
+          coalesce(r.mismatches, 0) as mismatches, r.error,
+          -- Earlier versions kept those of earlier registrations, too.
+          array(select url from ${db.stateTable('own_url')}
+            where _user_id = ${userId}::bigint and registered_at >= r.registered_at) as "ownUrls",
+          exists (select from ${db.stateTable('installation')} where held_at is not null) as "onHold",
+          clock_timestamp() as now
+        from (select) as one left join ${db.stateTable('registration')} as r on r._user_id = ${userId}::bigint`;
+      const row = onlyRow(found);
+      return { ...row, state: registrationState(row.state) };
+    },
+    /**
+     * Commits a change, and what the service shows as the account's row of the table `webhook`.
+     * @param change gets the transaction's time
+     * @throws LeaseLost, DatabaseUnavailable
+     */
+    async save(change: (now: Date) => RegistrationChange, seen?: Seen): Promise<void> {
       const changeId = await fenced(db, fence, async (trx, now) => {
         await saveChange(trx, userId, change(now), now);
         return seen === undefined ? undefined : writeWebhookRow(trx, userId, seen, now);
       });
       if (changeId !== undefined) onChanged({ table: 'webhook', userId, changeId });
     },
-    unannounced: (since, until) => unannouncedBetween(db, userId, since, until),
+    unannounced: (since: Date, until: Date) => unannouncedBetween(db, userId, since, until),
   };
-}
-
-async function loadRegistration(db: Db, userId: string): Promise<Registration> {
-  const { rows } = await db.sql<Registration>`
-    select coalesce(r.state, 'none') as state, r.url, r.secret,
-      r.registering_at as "registeringAt", r.registered_at as "registeredAt", r.checked_at as "checkedAt",
-      coalesce(r.replaced_at, '{}') as "replacedAt", r.verified_at as "verifiedAt",
-      coalesce(r.mismatches, 0) as mismatches, r.error,
-      -- Versions before this one kept those of earlier registrations, too.
-      array(select url from ${db.stateTable('own_url')}
-        where _user_id = ${userId}::bigint and registered_at >= r.registered_at) as "ownUrls",
-      exists (select from ${db.stateTable('installation')} where held_at is not null) as "onHold",
-      clock_timestamp() as now
-    from (select) as one left join ${db.stateTable('registration')} as r on r._user_id = ${userId}::bigint`;
-  const [row] = rows;
-  if (row === undefined) throw new Error('a registration was asked for, and no row came');
-  return { ...row, state: registrationState(row.state) };
 }
 
 async function saveChange(trx: Db, userId: string, change: RegistrationChange, now: Date): Promise<void> {
@@ -71,7 +62,7 @@ async function saveChange(trx: Db, userId: string, change: RegistrationChange, n
   const table = trx.stateTable('registration');
   await trx.sql`insert into ${table} (_user_id) values (${userId}::bigint) on conflict (_user_id) do nothing`;
   if (secret !== undefined) {
-    // The one before stays good for a while. The same one again changes nothing.
+    // The replaced one stays valid for a while. The same one changes nothing.
     const until = new Date(now.getTime() + PREVIOUS_MS);
     await trx.sql`
       update ${table}
@@ -94,15 +85,9 @@ async function saveChange(trx: Db, userId: string, change: RegistrationChange, n
   await trx.state.updateTable('registration').set(set).where('_user_id', '=', userId).execute();
 }
 
-/** A stored state; `none` where there is no row, or this version does not know the state. */
-export function registrationState(text: string | null | undefined): RegistrationState {
-  return REGISTRATION_STATES.find((state) => state === text) ?? 'none';
-}
-
 /**
- * Writes what the service shows into the account's row of the table `webhook`, in a fenced transaction; an unchanged
- * row costs no write (invariant 3).
- * @param now the transaction's time
+ * Writes what the service shows into the account's row of the table `webhook`; an unchanged row costs no write
+ * (invariant 3).
  * @returns the row's new change ID; undefined: nothing has changed
  */
 async function writeWebhookRow(trx: Db, userId: string, seen: Seen, now: Date): Promise<string | undefined> {
@@ -140,27 +125,24 @@ const TABLES_WITH_EVENTS = [
   ['lists', 'list_id'],
 ] as const;
 
-/** The latest rows of each table that are read, finished or not: this bounds the statement. */
+/** Number of latest rows that are read of each table, finished or not: a bound of the statement. */
 const LOOKED_AT = 1_000;
-/** Walks of the log in which the end of the first load is sought; without one, new rows do not count. */
+/** Number of logged walks among which the end of the first load is sought; without one, new rows do not count. */
 const WALKS = 20_000;
-/**
- * An event counts for a change up to this long before the superseded version was written: a stale replica may have
- * shown the old state once more.
- */
+/** An event counts if it came this long before the superseded version: a stale replica may have shown the old state. */
 const STALE = sql`interval '1 minute'`;
 
 /**
- * How many of an account's changes into a finished state between these moments no event had announced by the time their
- * page was written: the registrar's reason to look at the webhook. Rows of the first load are no changes. Asked each
- * minute: where nothing has changed since, three rows are read.
+ * Counts an account's changes into a finished state between these moments that no event had announced when their page
+ * was written: the registrar then looks at the webhook. Rows of the first load are no changes. Runs each minute and
+ * reads three rows if nothing has changed since.
  */
 export async function unannouncedBetween(db: Db, userId: string, since: Date, until: Date): Promise<number> {
   const changes = TABLES_WITH_EVENTS.map(([table, key]) => {
     const row = sql.id(key);
     const collection = sql.lit(table);
-    // "Is not distinct" keeps the join to the primary key. Without statistics Postgres takes the index by age for as
-    // good, and reads for each row all that were superseded in the same moment: whole pages.
+    // "Is not distinct" keeps the join to the primary key. Without statistics Postgres considers the index by age as
+    // good, and reads for each row all that were superseded at the same time: whole pages.
     return sql`
       select c.state, c.is_new as "isNew", coalesce(h._raw ->> 'status', h._raw ->> 'state') as before
       from (
@@ -192,7 +174,7 @@ export async function unannouncedBetween(db: Db, userId: string, since: Date, un
   const { rows } = await db.sql<{ state: string | null; isNew: boolean; before: string | null }>`
     ${sql.join(changes, sql` union all `)}`;
   const isFinished = (state: string | null): boolean => state !== null && stateClass(state) !== 'open';
-  // Another version counts only where the one before was not finished.
+  // Another version counts only if the one before was not finished.
   return rows.filter(({ state, isNew, before }) => isFinished(state) && (isNew || !isFinished(before)))
     .length;
 }

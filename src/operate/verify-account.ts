@@ -1,7 +1,8 @@
 import { forEachConcurrently } from '@research-mirror/runtime/concurrency/for-each-concurrently';
 import { messageOf } from '@research-mirror/runtime/message';
 import { isStopped } from '@research-mirror/runtime/service';
-import { type AccountCommand, type Asked, runCommand, type RunOptions } from '../account/account-command.ts';
+import { type AccountCommand, runCommand, type RunOptions } from '../account/account-command.ts';
+import type { CommandArguments } from '../account/account-command.ts';
 import type { ServiceConfig } from '../config/config.ts';
 import { parentsWithRows, type Sample, sampleKeys } from '../mirror/live-rows.ts';
 import { ruleOf } from '../mirror/mirror.ts';
@@ -15,7 +16,7 @@ import { itemsOfFullPage } from '../walk/page-limit.ts';
 import { MOST_LISTED, notVerified, verifyScope } from './verify-scope.ts';
 import type { Discrepancy, ScopeVerification, VerifiedCollection, VerifyProgress } from './verify-scope.ts';
 
-interface VerifyRequest extends Asked {
+interface VerifyRequest extends CommandArguments {
   /** Null: everything is compared. An older version leaves it out. */
   readonly sample?: Sample | null;
 }

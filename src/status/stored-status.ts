@@ -4,7 +4,7 @@ import { AHEAD_MS, BLOCK_MEMORY_MS } from '../postgres/clock-step.ts';
 import { loadedBlock, loadedLearnt } from '../service/budget-store.ts';
 import { COLLECTION_COLUMNS } from '../model/collection-columns.ts';
 import { SUBMISSION_STATES } from '../model/submission.ts';
-import { registrationState } from '../events/webhook-store.ts';
+import { registrationState } from '../events/registration.ts';
 import type { AccountStatus, Backlog, CollectionStatus, Facts } from './status-report.ts';
 
 /** Most errors and unfinished walks in a report. */

@@ -270,7 +270,7 @@ export const FAULTS: readonly Fault[] = [
     find: "if (state !== 'registered') {",
     put: "if (state === 'suspect') {",
     caughtIn: 'src/events/judge.test.ts',
-    test: 'puts off what it can not explain while another secret may be on its way',
+    test: 'puts off an unexplained signature while another secret may be on its way',
   },
   {
     invariant: 8,

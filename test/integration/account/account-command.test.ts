@@ -2,7 +2,11 @@ import { isStopped } from '@research-mirror/runtime/service';
 import { startTestSandbox, STILL, type TestSandbox } from '@research-mirror/sandbox/testing/sandbox';
 import { systemClock } from '@research-mirror/runtime/clock';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type AccountCommand, type Asked, runCommand } from '../../../src/account/account-command.ts';
+import {
+  type AccountCommand,
+  type CommandArguments,
+  runCommand,
+} from '../../../src/account/account-command.ts';
 import { loadConfig } from '../../../src/config/load.ts';
 import { testDatabase } from '../../support/databases/migrated-database.ts';
 import { SILENT_LOG } from '../../support/sync/quiet-parts.ts';
@@ -17,7 +21,7 @@ afterAll(() => sandbox.stop());
 it('a command that fails in one account stops its work in the others, and is done when all have ended', async () => {
   const begun = Promise.withResolvers<void>();
   const ended: unknown[] = [];
-  const command: AccountCommand<Asked, never, never> = {
+  const command: AccountCommand<CommandArguments, never, never> = {
     name: 'verify',
     notDone: () => {
       throw new Error('nothing is left out');

@@ -1,7 +1,6 @@
 import { sql } from 'kysely';
 import { afterEach, describe, expect, it } from 'vitest';
 import {
-  type Asking,
   ask as askAll,
   CommandFailed,
   commandService,
@@ -42,7 +41,10 @@ async function serve(work: CommandHandler, processId = 'daemon', listens = true)
   return bell;
 }
 
-const askMany = (given: readonly unknown[], more: Partial<Asking> = {}): Promise<unknown[]> =>
+const askMany = (
+  given: readonly unknown[],
+  more: Partial<Parameters<typeof askAll>[2]> = {},
+): Promise<unknown[]> =>
   askAll(database.db, given, {
     kind: 'work',
     to: 'daemon',
@@ -52,7 +54,7 @@ const askMany = (given: readonly unknown[], more: Partial<Asking> = {}): Promise
     signal: new AbortController().signal,
     ...more,
   });
-const ask = async (given: unknown = {}, more: Partial<Asking> = {}): Promise<unknown> =>
+const ask = async (given: unknown = {}, more: Partial<Parameters<typeof askAll>[2]> = {}): Promise<unknown> =>
   (await askMany([given], more))[0];
 
 /** Work that lasts until it is ended. */
@@ -106,7 +108,7 @@ describe('a command left for the daemon', () => {
     expect((await ended).message).toContain('by its asker');
   });
 
-  it('is told when the daemon stops', async () => {
+  it('fails when the daemon stops, and says so', async () => {
     const { work, begun } = lasting();
     await serve(work);
     const told = ask().catch((error: unknown) => error);
@@ -115,7 +117,7 @@ describe('a command left for the daemon', () => {
     expect(await told).toMatchObject({ message: 'the daemon was stopped' });
   });
 
-  it('waits for the daemon that it was left for, and for no other', async () => {
+  it('is carried out only by the daemon that it was left for', async () => {
     let begun = 0;
     await serve(() => Promise.resolve((begun += 1)));
     await expect(
@@ -127,7 +129,7 @@ describe('a command left for the daemon', () => {
     expect(begun).toBe(0);
   });
 
-  it('is one of several, answered in their order; one that fails withdraws the others', async () => {
+  it('is answered in the order of several; one that fails withdraws the others', async () => {
     const ended = Promise.withResolvers<void>();
     await serve(async (given, { signal }) => {
       if (given === 0) throw new RequestRefused('nothing to double', 404);
@@ -139,7 +141,7 @@ describe('a command left for the daemon', () => {
     await ended.promise;
   });
 
-  it('is not begun when its asker is gone, which hears it should it only be late', async () => {
+  it('is not begun when its asker is gone, and a late asker is told', async () => {
     await query(`insert into mirror_sync.command (command_id, kind, arguments, owner, created_at, wanted_until)
       values ('00000000-0000-4000-8000-000000000001', 'work', '{}', 'daemon', now() - interval '1 min', now() - interval '1 min')`);
     let begun = 0;
@@ -176,7 +178,7 @@ describe('a command, where the database is in trouble,', () => {
     expect(failures).toHaveLength(1);
   });
 
-  it.each(['queued', 'running'])('waits where the database is read-only when it is %s', async (state) => {
+  it.each(['queued', 'running'])('waits if the database is read-only when it is %s', async (state) => {
     const relent = await refuse('update', `old.state = '${state}' and new.state <> '${state}'`, READ_ONLY);
     await serve(() => Promise.resolve('done'));
     const asked = ask();
@@ -186,7 +188,7 @@ describe('a command, where the database is in trouble,', () => {
     await expect(asked).resolves.toBe('done');
   });
 
-  it('is waited for though the database is read-only for its asker for a moment', async () => {
+  it('is waited for though the database is briefly read-only for its asker', async () => {
     await query('create sequence tried');
     const count = `perform nextval('public.tried')`;
     const relent = await refuse('update', 'new.wanted_until <> old.wanted_until', `${count}; ${READ_ONLY}`);
@@ -207,14 +209,14 @@ describe('a command, where the database is in trouble,', () => {
     await expect(asked).resolves.toBe('done');
   });
 
-  it('fails with the reason where a full disk has room for that, and not for its answer', async () => {
+  it('fails with the reason if a full disk has room for that and not for its answer', async () => {
     const noRoom = `raise exception using errcode = '53100', message = 'no room'`;
     await refuse('update', `new.state = 'done'`, noRoom);
     await serve(() => Promise.resolve('done'));
     await expect(ask()).rejects.toThrow(/53100 no room/);
   });
 
-  it('is not done a second time where its answer can’t be stored at all', async () => {
+  it('is not done a second time if its answer can’t be stored', async () => {
     await refuse('update', `new.state in ('done', 'failed')`);
     let done = 0;
     const bell = await serve(() => Promise.resolve((done += 1)));
@@ -233,7 +235,7 @@ describe('a command, where the database is in trouble,', () => {
     await Promise.all([asked, next]);
   });
 
-  it('that was taken, while the answer that says so was lost, is carried out', async () => {
+  it('that was taken without the database’s answer is carried out', async () => {
     const bell = await serve(() => Promise.resolve('done'), 'daemon', false);
     const lost = ask();
     await eventually('it to count as taken', async () => {
@@ -258,7 +260,7 @@ describe('a command, where the database is in trouble,', () => {
     expect(await ended).toBeInstanceOf(Stopped);
   });
 
-  it('ends for an asker that was taken for gone, for example because it slept', async () => {
+  it('ends for an asker that counted as gone, for example because it slept', async () => {
     const { work, begun } = lasting();
     await serve(work);
     const told = ask().catch((error: unknown) => error);

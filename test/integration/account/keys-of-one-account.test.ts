@@ -12,7 +12,7 @@ afterEach(async () => {
 });
 
 describe('keys of one account that are met at the same time', () => {
-  it('are found one by one, and end in one runner that has them all', async () => {
+  it('are found one by one, and end in one runner with all of them', async () => {
     // Slow enough that a runner still ends while the next key is found.
     const keys = ['a', 'b', 'c', 'd'];
     account = await createTestAccount({

@@ -54,7 +54,7 @@ async function counted(collection: CollectionName): Promise<number> {
 }
 
 describe('items that go with their list', () => {
-  it('are among the deleted ones of their collection: in the pass, in its progress and in the metrics', async () => {
+  it('count as deleted in their collection: in the pass, in its progress and in the metrics', async () => {
     await withGoneList();
     const before = await counted('list_items');
     const passes = await fullPass(...COLLECTION_NAMES);
@@ -70,7 +70,7 @@ describe('items that go with their list', () => {
     expect(Object.keys(JSON.parse(JSON.stringify(passes[0])) as object)).not.toContain('along');
   });
 
-  it('are reported also where nobody asked for their collection', async () => {
+  it('are reported also if their collection was not requested', async () => {
     await withGoneList();
     const before = await counted('list_items');
     expect(await fullPass('lists')).toMatchObject([

@@ -25,7 +25,7 @@ const ready = (
 ): ReturnType<typeof readiness> => readiness(db, writes, clock.monotonic() - ownsUntil);
 
 describe('whether a delivery could be stored now', () => {
-  it('is said by heartbeats: each of them is a write that was committed', async () => {
+  it('is shown by heartbeats, each of which commits a write', async () => {
     const now = clock.monotonic();
     expect(await ready(now + 10_000)).toEqual({ ok: true });
     const no = (why: string) => ({ ok: false, why: expect.stringContaining(why) as string });
@@ -33,7 +33,7 @@ describe('whether a delivery could be stored now', () => {
     expect(await ready(-Infinity)).toEqual(no('is starting'));
   });
 
-  it('is no at once where the database is read-only, and yes as soon as it is not, with the same pool', async () => {
+  it('is denied at once if the database is read-only, and confirmed as soon as it is not, with the same pool', async () => {
     await inOwnDatabase(async ({ db, url }) => {
       const name = new URL(url).pathname.slice(1);
       await opened.db.raw(`alter database ${name} set default_transaction_read_only = on`);
@@ -54,13 +54,13 @@ describe('whether a delivery could be stored now', () => {
     });
   });
 
-  it('is no before the trial of the start is over', async () => {
+  it('is denied before the trial of the start is over', async () => {
     const now = clock.monotonic();
     const begun = { tried: false, why: () => undefined };
     expect(await ready(now + 10_000, opened.db, begun)).toMatchObject({ ok: false });
   });
 
-  it('is an error where the database does not answer', async () => {
+  it('is an error if the database does not answer', async () => {
     const gone = await openTestDatabase(opened.url);
     await gone.close();
     await expect(ready(clock.monotonic() + 10_000, gone.db)).rejects.toThrow();
@@ -101,7 +101,7 @@ describe('a refused write', () => {
   const counts = { items: 1, inserted: 0, updated: 0, unchanged: 1, quarantined: 0 };
   const PAGE = { scope: { userId: '1', collection: 'lists', parent: '' }, kind: 'poll', ...counts } as const;
 
-  it('counts until one of its kind goes through: a heartbeat clears only a heartbeat’s, a page must have written', async () => {
+  it('counts until a write of its kind succeeds: a heartbeat clears only a heartbeat’s, a page must have written', async () => {
     const { writes, said } = watched(opened.db);
     writes.refused('heartbeat', await refusal('53200'));
     writes.refused('page', await refusal('53100'));
@@ -120,7 +120,7 @@ describe('a refused write', () => {
     ]);
   });
 
-  it('of what is missing is tried at once, and counts until a trial finds it, whatever other tables take', async () => {
+  it('of a missing table is tried at once, and counts until a trial finds it', async () => {
     await inOwnDatabase(async ({ db }) => {
       const { writes, said } = watched(db);
       const trials = writes.trials(db, clock);
@@ -149,7 +149,7 @@ describe('a refused write', () => {
     expect(writes.why()).toContain(state);
   });
 
-  it('of what somebody’s trigger lacks concerns that table alone', async () => {
+  it('by a user’s trigger concerns that table alone', async () => {
     await inOwnDatabase(async ({ db }) => {
       await db.raw(`create function public.audit() returns trigger language plpgsql as $$
           begin insert into public.audited values (new.key_hash); return new; end $$;
@@ -173,7 +173,7 @@ describe('a refused write', () => {
 describe('a trial', () => {
   const own = databaseForEach(() => createMigratedDatabase('other'));
 
-  it('clears every refusal where a page’s size can be written, and leaves nothing', async () => {
+  it('clears every refusal if a page’s size can be written, and leaves nothing', async () => {
     const { writes, trial } = watched(own.db);
     const before = await presentParts(own.db);
     for (const kind of ['page', 'delivery', 'heartbeat'] as const)
@@ -211,7 +211,7 @@ describe('a trial', () => {
     else expect(writes.why()).toMatch(why);
   });
 
-  it('says which table this user may not write, and how the right is given', async () => {
+  it('names the table that this user may not write, and how to grant the right', async () => {
     const login = await createLoginRole(own, []);
     try {
       const db = new Db(login.kysely, 'other');

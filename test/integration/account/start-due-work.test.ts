@@ -43,7 +43,7 @@ function walks(kind: string): number {
 }
 
 describe('a run whose moment has passed', () => {
-  it('begins when somebody looks, once for all moments that were missed', async () => {
+  it('begins at a look, once for all moments that were missed', async () => {
     const before = walks('full');
     await schedule(`next_full_at = now() - interval '9 days'`);
     await look();
@@ -53,7 +53,7 @@ describe('a run whose moment has passed', () => {
     expect(walks('full')).toBe(before + 1);
   });
 
-  it('is a poll, too', async () => {
+  it('may be a poll as well', async () => {
     const before = walks('poll');
     await schedule(`next_poll_at = now() - interval '1 minute'`);
     // Again and again: the first polls may still be under way.
@@ -64,7 +64,7 @@ describe('a run whose moment has passed', () => {
     expect(walks('poll')).toBeGreaterThan(before);
   });
 
-  it('begins again where it fell due while one was under way', async () => {
+  it('begins again if it fell due during another one', async () => {
     const before = walks('full');
     // A poll at the minute's beginning would ask in its place.
     await schedule(`next_full_at = now() - interval '1 minute', next_poll_at = now() + interval '1 hour'`);
@@ -93,7 +93,7 @@ describe('a run whose moment has passed', () => {
 });
 
 describe('a look for due work', () => {
-  it('says how long nothing will be due: until the earliest run of any collection, or that one is due now', async () => {
+  it('says when the earliest run of any collection is due', async () => {
     const others = `update mirror._collections set next_poll_at = null, next_full_at = null`;
     await account.query(`${others} where collection <> 'lists'`);
     await schedule(
@@ -131,7 +131,7 @@ describe('freshness', () => {
     return rows[0]?.state;
   };
 
-  it('says which readings are overdue: those that should have begun, and did not', async () => {
+  it('shows the readings that should have begun and did not', async () => {
     await service.stop();
     const full = (ago: string): string => `next_poll_at = now(), next_full_at = now() - interval '${ago}'`;
     expect(await states(full('14 minutes'))).toBe('current');

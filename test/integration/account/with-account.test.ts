@@ -31,8 +31,8 @@ const owner = async (): Promise<string | null | undefined> => {
   return rows[0]?.owner;
 };
 
-describe('an account that is opened where the database went back while nobody had it', () => {
-  it('is read again, and what is queued is held: it may have been sent', async () => {
+describe('an account that is opened after the database went back while it was free', () => {
+  it('is read again, and its queued submissions are held: they may have been sent', async () => {
     expect(await use(() => Promise.resolve('done'))).toBe('done');
     await account.query(`update mirror_sync.account set change_id = change_id + 10`);
     expect(await use(() => Promise.resolve('done'))).toBe('done');
@@ -57,7 +57,7 @@ describe('an account that was taken and is not open yet', () => {
   const strays = (): Promise<string[]> =>
     account.parts.owned.releaseStrays(account.parts.db, account.parts.processId);
 
-  it('stays taken while it stands in line, however long, and is released where a stop ends the wait', async () => {
+  it('stays taken while it waits for a place, and is released if a stop ends the wait', async () => {
     // As long as no time passes, nobody gives a place up.
     const starts = readingStarts(new VirtualClock());
     const others = Promise.withResolvers<string>();
@@ -83,7 +83,7 @@ describe('an account that was taken and is not open yet', () => {
 });
 
 describe('a key that moved while its account waited for its turn', () => {
-  it('is not used: whose it is, is judged again when the account is taken', async () => {
+  it('is not used: its owner is checked again when the account is taken', async () => {
     const { parts, config } = account;
     const userId = String(account.sandbox.userId);
     const [hash] = config.service.keys.map(hashOfKey);

@@ -53,7 +53,7 @@ describe('an event', () => {
     expect(await account.hints()).toEqual(['research_jobs//7/1', 'research_jobs//9/1']);
   });
 
-  it('that reuses an ID is stored once, whoever receives it again, also where the first one’s row is gone', async () => {
+  it('that reuses an ID is stored once, also if the first one’s row is gone', async () => {
     await account.store(envelope('evt_1'));
     await scene.database.db.sql`delete from mirror.events where _user_id = ${account.userId}`;
     expect(await account.store(envelope('evt_1'))).toBe('known');
@@ -63,7 +63,7 @@ describe('an event', () => {
     expect(await account.events()).toMatchObject([{ type: 'research.failed' }]);
   });
 
-  it('that was seen before bodies had hashes is compared with its row, while that is there', async () => {
+  it('that was seen before bodies had hashes is compared with its row if that still exists', async () => {
     await account.store(envelope('evt_1'));
     await account.store(envelope('evt_2'));
     await scene.database.db
@@ -99,7 +99,7 @@ describe('an event', () => {
     expect(await another.store(envelope('evt_1'))).toBe('stored');
   });
 
-  it('comes beside many others about the same rows, from several processes, and none fails', async () => {
+  it('is stored beside many others about the same rows, from several processes', async () => {
     const bodies = Array.from({ length: 200 }, (_, index) =>
       envelope(`evt_${index}`, { type: 'list.analyzed', data: { list_id: index % 3 } }),
     );

@@ -62,7 +62,7 @@ describe('hints', () => {
   const told = async (): Promise<string[]> =>
     (await hints.due()).map(({ key, seq, step }) => `${key} ${seq} ${step}`);
 
-  it('are one a row however often it is named, and count how often', async () => {
+  it('are one for each row, and count how often it was named', async () => {
     await hints.add([job('1'), job('2'), job('1')]);
     await hints.add([job('1')]);
     expect(await told()).toEqual(['1 2 0', '2 1 0']);
@@ -75,7 +75,7 @@ describe('hints', () => {
     expect(await hints.accounts()).toContain(account.fence.userId);
   });
 
-  it('that wait to be read keep their place, however often their row is named again', async () => {
+  it('that wait to be read keep their place when their row is named again', async () => {
     await hints.add([job('1')], -2_000);
     await hints.add([job('2')], -1_000);
     await hints.add([job('1')]);
@@ -84,7 +84,7 @@ describe('hints', () => {
     expect(one?.hintedAt.getTime()).toBeGreaterThan(two?.hintedAt.getTime() ?? 0);
   });
 
-  it('are none where nothing is named, or the account is not known', async () => {
+  it('are none if nothing is named or the account is unknown', async () => {
     const { db, kysely } = account.database;
     await addHints(db, account.fence.userId, [], new Date());
     await addHints(db, '999999', [job('1')], new Date());
@@ -95,7 +95,7 @@ describe('hints', () => {
     expect(rows).toEqual([]);
   });
 
-  it('tell the scope whose hint is due first, and how long it takes until then', async () => {
+  it('give the scope whose hint is due first, and the time until then', async () => {
     expect(await hints.next()).toBeUndefined();
     await hints.add([job('1')], 500_000);
     const waiting = await hints.next();
@@ -124,7 +124,7 @@ describe('hints', () => {
     expect((await hints.next())?.scope.collection).toBe('lists');
   });
 
-  it('go when their row has changed, and come due again when it has not', async () => {
+  it('are removed when their row has changed, and due again when it has not', async () => {
     await hints.add([job('1'), job('2')]);
     const [one, two] = await hints.due();
     if (one === undefined || two === undefined) throw new Error('two hints were added');
@@ -164,7 +164,7 @@ describe('hints', () => {
     expect(due).not.toContain(third.fence.userId);
   });
 
-  it('of one storm never wait for each other for ever, whatever the order in which they are named', async () => {
+  it('of one storm never deadlock, in any order of their rows', async () => {
     const rows = Array.from({ length: 200 }, (_, at) => job(String(at)));
     const storm = Array.from({ length: 20 }, (_, at) => hints.add(at % 2 === 0 ? rows : rows.toReversed()));
     const update = async (): Promise<void> => {
@@ -176,7 +176,7 @@ describe('hints', () => {
   });
 });
 
-it('hints of one scope are read and removed by themselves: those of other lists, collections and accounts stay', async () => {
+it('hints of one scope are read and removed alone: those of other lists, collections and accounts stay', async () => {
   const [account, other] = [await newAccount(), await newAccount()];
   const { db } = account.database;
   const scopes: readonly Scope[] = [

@@ -96,7 +96,7 @@ async function storedIds(): Promise<string[]> {
 }
 
 describe('a delivery', () => {
-  it('is taken in any form of signature, one after the other, and by the secret of a new registration', async () => {
+  it('is accepted with every form of signature, and with the secret of a new registration', async () => {
     await addAccount();
     await register(SECRET);
     const server = await receive();

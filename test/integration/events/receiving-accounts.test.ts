@@ -39,7 +39,7 @@ describe('receivers', () => {
     expect(await early.secretsOf(account.userId, false)).toMatchObject({ state: 'none' });
   });
 
-  it('do not know yet who is not in a list that was begun before all keys were pinged', async () => {
+  it('deny no account by a list that was begun before all keys were pinged', async () => {
     const account = await make();
     const clock = new VirtualClock();
     let pinged = false;
@@ -59,7 +59,7 @@ describe('receivers', () => {
     expect(await account.receivers().secretsOf('4712', false)).toMatchObject({ current: undefined });
   });
 
-  it('have the new secret at once where the old one does not fit, and the old one for a day', async () => {
+  it('have the new secret at once if the old one does not fit, and the old one for a day', async () => {
     const account = await registered();
     const clock = new VirtualClock();
     const receivers = account.receivers({ clock });
@@ -79,7 +79,7 @@ describe('receivers', () => {
     expect(now.getTime()).toBeGreaterThan(current?.since.getTime() ?? 0);
   });
 
-  it('have every secret hidden before they tell it', async () => {
+  it('hide every secret before they return it', async () => {
     const account = await registered();
     const first = await secretOf(account);
     await replaced(account);
@@ -114,7 +114,7 @@ describe('receivers', () => {
     expect(await version()).not.toEqual(aged);
   });
 
-  it('take no success with a secret for one with the secret that has replaced it since', async () => {
+  it('do not count a success with a replaced secret for the new one', async () => {
     const account = await registered();
     const secret = await secretOf(account);
     await replaced(account);
@@ -123,7 +123,7 @@ describe('receivers', () => {
     expect(await account.registration()).toEqual(before);
   });
 
-  it('make a registration suspect, whose secret the service replaced: it is registered again', async () => {
+  it('have a registration renewed whose secret the service replaced', async () => {
     const account = await registered();
     await account.sandbox.control.rotateSecret();
     await account.age(70);
@@ -140,7 +140,7 @@ describe('receivers', () => {
     expect(await account.registration()).toMatchObject({ mismatches: 0 });
   });
 
-  it('are one success away from trust', async () => {
+  it('trust a registration again after one success', async () => {
     const account = await registered();
     // So lately that it is not registered again at once.
     await account.age(20);

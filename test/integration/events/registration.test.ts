@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { webhookStore } from '../../../src/events/webhook-store.ts';
+import { type RegistrationStore, webhookStore } from '../../../src/events/webhook-store.ts';
 import { LeaseLost } from '../../../src/model/errors.ts';
-import type { RegistrationStore } from '../../../src/events/registration.ts';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
 import {
   PUBLIC_URL,
@@ -49,7 +48,7 @@ describe('a registration', () => {
     expect(account.lines.join()).not.toContain(there?.secret);
   });
 
-  it('is followed wherever somebody takes the webhook: foreign, gone, ours again', async () => {
+  it('follows a webhook that others replace: foreign, gone, ours again', async () => {
     const account = await registered();
     await account.sandbox.control.registerElsewhere({ url: 'https://other.example.com/T0/token' });
     await account.look();
@@ -81,7 +80,7 @@ describe('a registration', () => {
     expect(ids).toEqual(ids.toSorted((a, b) => Number(a) - Number(b)));
   });
 
-  it('is the same row again when it comes back as it was', async () => {
+  it('is the same row again when it comes back unchanged', async () => {
     const account = await make();
     const foreign = { url: 'https://other.example.com/hooks' };
     account.options = { publicUrl: undefined };
@@ -98,7 +97,7 @@ describe('a registration', () => {
     expect(account.changed.at(-1)).toBe(`webhook ${(await webhookOf(account))?._change_id}`);
   });
 
-  it('belongs to the account’s owner: whoever lost it stops and stores nothing', async () => {
+  it('belongs to the account’s owner: a former owner stops and stores nothing', async () => {
     const account = await registered();
     await account.row(
       `update mirror_sync.account set owner = 'another', token = 2 where _user_id = ${account.userId}`,
@@ -129,7 +128,7 @@ describe('a registration', () => {
     await account.until('registered');
   });
 
-  it('that is answered with the same secret again has no previous one; with another it has for a day', async () => {
+  it('that is answered with the same secret has no previous one; with another it has one for a day', async () => {
     const account = await make();
     const store = storeOf(account);
     const accept = (secret: string): Promise<void> => store.save(() => ({ secret }));
@@ -166,7 +165,7 @@ describe('a registration', () => {
     expect(await urlsOf(another)).toEqual(['https://a', 'https://b']);
   });
 
-  it('stores what no column can hold as well as can be', async () => {
+  it('stores text that no column can hold as closely as possible', async () => {
     const account = await make();
     const store = storeOf(account);
     const source = String.raw`{"url":"https://a\u0000\ud800","event_types":["a\u0000"],"n":9007199254740993}`;

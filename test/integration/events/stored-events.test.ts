@@ -52,7 +52,7 @@ describe('the sink', () => {
 });
 
 describe('events that were received', () => {
-  it('are listed, the last one first, of all accounts or one, of all types or one', async () => {
+  it('are listed, the newest first, of all accounts or one, of all types or one', async () => {
     await scene.account.store(envelope('evt_a', { data: { job_id: '9007199254740993', n: 1.0 } }));
     const another = await EventAccount.make(scene.database);
     await another.store(envelope('evt_b', { type: 'list.failed', data: undefined }));
@@ -75,7 +75,7 @@ describe('events that were received', () => {
     });
   });
 
-  it('are replayed: what they name is due again; what is not there is left out', async () => {
+  it('are replayed: their rows are due again; unknown events are left out', async () => {
     const { userId } = scene.account;
     await scene.account.store(envelope('evt_x', { data: { job_id: 1 } }));
     await scene.account.store(envelope('evt_y', { type: 'list.failed', data: { list_id: 2 } }));
@@ -148,7 +148,7 @@ describe('retention', () => {
     expect(await another.events()).toHaveLength(1);
   });
 
-  it('ends after the batch in hand where it is stopped, and goes on the next time', async () => {
+  it('ends after the present batch when it is stopped, and continues the next time', async () => {
     await old(12_000);
     const stop = new AbortController();
     const pruning = pruneEvents(scene.database.db, scene.account.fence, DAY, stop.signal);
@@ -159,7 +159,7 @@ describe('retention', () => {
     expect(await scene.account.events()).toHaveLength(0);
   });
 
-  it('is the account’s owner’s to mind', async () => {
+  it('is done by the account’s owner alone', async () => {
     await expect(
       prune(DAY, { ...scene.account.fence, token: '2', ownership: undefined }),
     ).rejects.toBeInstanceOf(LeaseLost);

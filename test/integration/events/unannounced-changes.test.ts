@@ -78,7 +78,7 @@ class Account {
 }
 
 describe('changes into a finished state', () => {
-  it('are announced when an event was there by the time their page was written', async () => {
+  it('are announced if an event came before their page was written', async () => {
     const account = await Account.make();
     await account.job(1, 20, 40, 'completed', 'processing');
     await account.event('research_jobs', '1', 39);
@@ -89,7 +89,7 @@ describe('changes into a finished state', () => {
     expect(await account.unannounced()).toBe(2);
   });
 
-  it('are those of bulk jobs and lists as well, by whatever field says their state', async () => {
+  it('include those of bulk jobs and lists, with either field of their state', async () => {
     const account = await Account.make();
     await account.row('bulk_research_jobs', 'bulk_job_id', 1, 20, 40, { state: 'done' }, 'running');
     await account.event('bulk_research_jobs', '1', 39);
@@ -99,7 +99,7 @@ describe('changes into a finished state', () => {
     expect(await account.unannounced()).toBe(1);
   });
 
-  it('are rows that came finished, but for those of the first load', async () => {
+  it('include rows that came finished, except those of the first load', async () => {
     const account = await Account.make(10);
     await account.job(1, 5, 5, 'completed');
     await account.job(2, 30, 30, 'completed');
@@ -111,14 +111,14 @@ describe('changes into a finished state', () => {
     expect(await unloaded.unannounced()).toBe(0);
   });
 
-  it('are none of what changed before the registration, and none of a finished row that changes again', async () => {
+  it('exclude changes before the registration, and later changes of finished rows', async () => {
     const account = await Account.make();
     await account.job(1, -50, -40, 'completed', 'processing');
     await account.job(2, 20, 40, 'completed', 'failed');
     expect(await account.unannounced()).toBe(0);
   });
 
-  it('are none of what changed later', async () => {
+  it('exclude later changes', async () => {
     const account = await Account.make();
     await account.job(1, 20, 40, 'completed', 'processing');
     await account.job(2, 20, 50, 'completed', 'processing');
@@ -133,7 +133,7 @@ describe('changes into a finished state', () => {
     expect(await account.unannounced()).toBe(1);
   });
 
-  it('are of the 1,000 rows of a table that changed last', async () => {
+  it('include only the 1,000 rows of a table that changed last', async () => {
     const account = await Account.make();
     const { userId } = account;
     await database.db.sql`

@@ -6,7 +6,7 @@ import { type HintedRow, rowsOfEvent } from '../../../src/model/hint.ts';
 import { Stopped } from '@research-mirror/runtime/service';
 import { systemClock } from '@research-mirror/runtime/clock';
 import { accountService, type AccountService } from '../../../src/account/account-service.ts';
-import { HintDispatcher } from '../../../src/account/hint-dispatcher.ts';
+import { hintDispatcher } from '../../../src/account/hint-dispatcher.ts';
 import { createHintStore } from '../../../src/sync/hints.ts';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
 import { createFrozenAccount, type TestAccount } from '../../support/sync/read-account.ts';
@@ -35,7 +35,7 @@ async function mirrored(): Promise<void> {
   const { database, current, config } = test;
   const { fence, reader, source } = current;
   const onFailure = (what: string, error: Error): void => void failures.push(`${what}: ${error.message}`);
-  const dispatcher = new HintDispatcher({
+  const dispatcher = hintDispatcher({
     reader,
     store: createHintStore(database.db, fence),
     collections: COLLECTIONS,

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { Account } from '../../../src/account/account.ts';
+import { openAccount } from '../../../src/account/account.ts';
 import { takeAccount } from '../../../src/postgres/lease.ts';
 import { COLLECTION_NAMES } from '../../../src/model/collections.ts';
 import { systemClock } from '@research-mirror/runtime/clock';
@@ -26,7 +26,7 @@ describe('a machine whose clock is wrong', () => {
     if (taken.state !== 'taken') throw new Error('the account is not free');
     // As who takes accounts does: a heartbeat would give up one that nobody is known to work on.
     running.context.owned.add(taken.fence);
-    const opened = await Account.open(running.context, taken.fence, config.service.keys);
+    const opened = await openAccount(running.context, taken.fence, config.service.keys);
     const { signal } = new AbortController();
     for (const name of COLLECTION_NAMES) {
       for (const what of ['rows', 'poll'] as const) {

@@ -3,7 +3,8 @@ import { type Clock, systemClock } from '@research-mirror/runtime/clock';
 import { createLogger } from '@research-mirror/runtime/logger';
 import type { Transport } from '../../../src/service/transport.ts';
 import { createSchedule } from '../../../src/sync/schedule.ts';
-import { Account, type ProcessContext } from '../../../src/account/account.ts';
+import { type Account, openAccount } from '../../../src/account/account.ts';
+import type { ProcessContext } from '../../../src/account/process.ts';
 import { failureLog } from '../../../src/account/failure-log.ts';
 import type { ServiceConfig } from '../../../src/config/config.ts';
 import type { Db } from '../../../src/postgres/db.ts';
@@ -65,5 +66,5 @@ export async function quietParts(
 export async function takeAndOpen(parts: ProcessContext, userId: string): Promise<Account> {
   const taken = await takeAccount(parts.db, userId, parts.processId, parts.identity);
   if (taken.state !== 'taken') throw new Error('the account is not free');
-  return Account.open(parts, taken.fence, parts.config.service.keys);
+  return openAccount(parts, taken.fence, parts.config.service.keys);
 }

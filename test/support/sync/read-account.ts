@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import { createTransport, type HttpAnswer, type Transport } from '../../../src/service/transport.ts';
-import type { Account, ProcessContext } from '../../../src/account/account.ts';
+import type { Account } from '../../../src/account/account.ts';
+import type { ProcessContext } from '../../../src/account/process.ts';
 import type { ServiceConfig } from '../../../src/config/config.ts';
 import { loadConfig } from '../../../src/config/load.ts';
 import { ensureAccount } from '../../../src/postgres/lease.ts';

@@ -1,5 +1,6 @@
-import type { EventSink, VerifiedEvent } from '../../../src/events/read-event.ts';
-import type { ReceivingAccounts, StoredSecrets } from '../../../src/events/registration.ts';
+import type { EventSink } from '../../../src/events/event-store.ts';
+import type { VerifiedEvent } from '../../../src/events/read-event.ts';
+import type { ReceivingAccounts, StoredSecrets } from '../../../src/events/receiving-accounts.ts';
 import { SECRET } from './signing.ts';
 
 /** Secrets that have been there for long. */

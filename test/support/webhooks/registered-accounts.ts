@@ -3,7 +3,7 @@ import { afterEach } from 'vitest';
 import { createApi } from '../../../src/service/api.ts';
 import { createTransport, type Transport } from '../../../src/service/transport.ts';
 import { PRIORITY } from '../../../src/service/rate-groups.ts';
-import { receivingAccounts, type ReceivingAccountsOptions } from '../../../src/events/receiving-accounts.ts';
+import { receivingAccounts } from '../../../src/events/receiving-accounts.ts';
 import { webhookStore } from '../../../src/events/webhook-store.ts';
 import type { Fence } from '../../../src/postgres/fenced.ts';
 import { systemClock } from '@research-mirror/runtime/clock';
@@ -104,7 +104,7 @@ export class RegisteredAccount {
   }
 
   /** Receivers of a process of their own: what they remember is theirs. */
-  receivers(options: Partial<ReceivingAccountsOptions> = {}): ReturnType<typeof receivingAccounts> {
+  receivers(options: Partial<Parameters<typeof receivingAccounts>[0]> = {}) {
     return receivingAccounts({
       db: this.database.db,
       clock: systemClock,

@@ -1,10 +1,6 @@
 import { KeyRefused, TransportError } from '../../../src/model/errors.ts';
-import {
-  type Registration,
-  type RegistrationStore,
-  type Seen,
-  MISMATCHES,
-} from '../../../src/events/registration.ts';
+import { type Registration, type Seen, MISMATCHES } from '../../../src/events/registration.ts';
+import type { RegistrationStore } from '../../../src/events/webhook-store.ts';
 import type { Clock } from '@research-mirror/runtime/clock';
 import { Stopped } from '@research-mirror/runtime/service';
 import { REPLACED_MS } from '../../../src/events/judge.ts';

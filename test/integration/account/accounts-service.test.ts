@@ -1,6 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { accountRunner } from '../../../src/account/account-runner.ts';
-import { accountsService, type AccountsService } from '../../../src/account/accounts-service.ts';
+import {
+  accountRunner,
+  accountsService,
+  type AccountsService,
+} from '../../../src/account/accounts-service.ts';
 import { createBudgetStore } from '../../../src/service/budget-store.ts';
 import { pauseKeeper } from '../../../src/daemon/pause-keeper.ts';
 import { databaseTime } from '../../../src/postgres/db.ts';
@@ -70,7 +73,7 @@ describe('an account that was taken from the only daemon, which has nothing to w
     expect(await owner()).toMatchObject({ owner: processId });
   });
 
-  it('is opened again, too, where it was just being opened', async () => {
+  it('is opened again also while it is being opened', async () => {
     const opening = Promise.withResolvers<void>();
     const { owned, db, starts } = account.parts;
     let opened = 0;
@@ -94,7 +97,7 @@ describe('an account that was taken from the only daemon, which has nothing to w
 });
 
 describe('an account that begins to run', () => {
-  it('rings, so that what came due while nobody ran begins at once', async () => {
+  it('rings, so that work that came due while no process ran begins at once', async () => {
     let rings = 0;
     const begun: (string | undefined)[] = [];
     service = accountsService(account.parts, account.config.service.keys, () => {
@@ -169,7 +172,7 @@ describe('a key whose owner was asked for while another process owned the accoun
 });
 
 describe('a key that is asked for while the service is not there yet', () => {
-  it('has slots left when the service comes, though pings that never left count for their reservations', async () => {
+  it('has slots left when the service comes, though unsent pings count in their reservations', async () => {
     const { link } = account.parts;
     const away: ServiceLink = {
       ...link,
@@ -192,7 +195,7 @@ describe('a key that is asked for while the service is not there yet', () => {
 });
 
 describe('a key that is refused after the service could not be reached', () => {
-  it('is asked again as soon as any other: what failed before was no refusal', async () => {
+  it('is asked again as soon as any other: earlier failures were no refusals', async () => {
     const { link } = account.parts;
     const waits: number[] = [];
     let pings = 0;
@@ -219,7 +222,7 @@ describe('a key that is refused after the service could not be reached', () => {
 });
 
 describe('an account that this daemon can’t open', () => {
-  it('is left to others for longer each time, and is not counted on before its keys were judged', async () => {
+  it('is left to others for longer each time, and is not offered before its keys are checked', async () => {
     const { link } = account.parts;
     const waits: number[] = [];
     const enough = Promise.withResolvers<void>();
@@ -253,7 +256,7 @@ describe('an account that this daemon can’t open', () => {
 });
 
 describe('an account whose keys are refused beside other daemons', () => {
-  it('is released, asked for by a ping alone after longer and longer waits, and read again once one is good', async () => {
+  it('is released, pinged with growing delays, and read again once a key is good', async () => {
     const { link } = account.parts;
     const waits: number[] = [];
     let isGood = false;
@@ -296,7 +299,7 @@ describe('an account whose keys are refused beside other daemons', () => {
   });
 });
 
-it('an account that is retired is given up and gets no row any more, also where its data go at once', async () => {
+it('a retired account is given up and gets no row any more, also if its data are removed at once', async () => {
   const { db } = account.database;
   const userId = String(account.sandbox.userId);
   await service.start();
