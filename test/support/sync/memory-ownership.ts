@@ -1,4 +1,4 @@
-import type { OwnershipStore } from '../../../src/sync/ownership-store.ts';
+import type { OwnershipStore } from '../../../src/sync/account-store.ts';
 
 /** What an account's ownership stored, in memory. */
 export interface StoredOwnership extends OwnershipStore {
