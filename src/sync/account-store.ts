@@ -100,7 +100,7 @@ export function createAccountStore(db: Db, fence: Fence) {
         const account = trx.state.updateTable('account').set({ state, error });
         await account.where('_user_id', '=', userId).execute();
       }),
-    /** Corrects the stored next runs of the collections that this process mirrors; `after`: the cron lines' next runs. */
+    /** Corrects the stored next runs of the collections that this process mirrors. @param after the cron lines' runs */
     correctRuns: async (names: readonly CollectionName[], after: RunsAfter) => {
       const now = await databaseTime(db);
       const rows = await db.mirror
@@ -127,7 +127,7 @@ export function createAccountStore(db: Db, fence: Fence) {
 
 export type OwnershipStore = ReturnType<typeof createOwnershipStore>;
 
-/** Stores what proofs say of an account's keys. @param origin the configured service's address, stored with the account */
+/** Stores what proofs say of an account's keys. @param origin the configured service's address, also stored */
 export function createOwnershipStore(db: Db, fence: Fence, origin: string) {
   const { userId } = fence;
   let isAdopted = false;

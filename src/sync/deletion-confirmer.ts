@@ -43,7 +43,7 @@ type FinishOptions = ConfirmOptions & {
 export class DeletionConfirmer {
   readonly #context: ReadingContext;
   readonly #sessions: SessionPool;
-  /** Time of the last suspect (ms) by scope that was read again: without a new suspect, reading it tells nothing new. */
+  /** By scope that was read again: time of its last suspect, ms. It is read again only for a later one. */
   readonly #tried = new Map<string, number>();
 
   constructor(context: ReadingContext, sessions: SessionPool) {

@@ -40,8 +40,8 @@ export class ListsReader {
 
   /**
    * One pass over lists.
-   * @returns `since`: when it began; `count`: lists that it read; `whole`: lists that were read whole, and are not known
-   *   to be complete yet; `proven`: items are proven gone, and not deleted yet
+   * @returns `since`: when it began; `count`: lists that it read; `whole`: lists that were read whole, and are not
+   *   known to be complete yet; `proven`: items are proven gone, and not deleted yet
    * @throws KeyRefused
    */
   async read(

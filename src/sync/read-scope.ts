@@ -87,7 +87,7 @@ export function confirmRows(reading: ScopeReading, keys: readonly string[]): Pro
 }
 
 /**
- * Reads all pages. An interrupted full walk is resumed at its stored cursor: its earlier pages count from its beginning.
+ * Reads all pages. Resumes an interrupted full walk at its stored cursor: its earlier pages count from its beginning.
  * @param enough may end the walk earlier
  * @param countsFrom what is read counts as of then (ms); default: the walk's beginning
  */
@@ -117,8 +117,8 @@ export function readAll(
 }
 
 /**
- * Reads all pages as of the call. It first resumes an interrupted full walk at its stored cursor, so that the list's end
- * is reached whatever kills walks. Then it reads the pages before that cursor again: rows there may be gone since.
+ * Reads all pages as of the call. It first resumes an interrupted full walk at its stored cursor, so that the list's
+ * end is reached whatever kills walks. Then it reads the pages before that cursor again: rows there may be gone since.
  */
 export async function readWhole(reading: ScopeReading): Promise<WalkResult> {
   const { session, context } = reading;

@@ -272,7 +272,7 @@ class WalkRun {
     this.#add({ deleted, along });
   }
 
-  /** Stores the end of a walk that ended without a page; its checkpoint stays that of its last page. @throws LeaseLost */
+  /** Stores the end of a walk that ended without a page; its last page's checkpoint stays. @throws LeaseLost */
   async #recordEnd(outcome: WalkResult['outcome'], error: Error | undefined): Promise<void> {
     const { context, session } = this.#reading;
     const { scope } = session;

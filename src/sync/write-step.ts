@@ -15,7 +15,7 @@ import type { ReadWhole } from './walk-result.ts';
 /**
  * Writes a page with all that belongs to it in one transaction, and updates the session with what is committed. After
  * the last page of a whole walk, records what that walk proves.
- * @returns the outcome, and conclusions about rows that the page or its walk did not see; undefined: its list is deleted
+ * @returns the outcome, and conclusions about rows that the page or its walk lacks; undefined: its list is deleted
  */
 export async function writeStep(
   context: ReadingContext,
