@@ -10,7 +10,7 @@ import {
   type AccountServiceOptions,
   type Companion,
 } from './account-service.ts';
-import { NOTHING, type ReadOutcome } from '../sync/walk-result.ts';
+import { EMPTY_OUTCOME, type ReadOutcome } from '../sync/walk-result.ts';
 import { addTotals, NO_TOTALS } from '../model/sync-events.ts';
 
 type Reading = ReadRequest['what'] | 'due' | 'settle';
@@ -39,7 +39,7 @@ async function account(answer: Answer = () => ({}), more: Partial<AccountService
   const pings: number[] = [];
   const read = async (name: string, what: Reading): Promise<ReadOutcome> => {
     reads.push(`${name} ${what}`);
-    return { ...NOTHING, ...answer(`${name} ${what}`) };
+    return { ...EMPTY_OUTCOME, ...answer(`${name} ${what}`) };
   };
   const reader = {
     userId: '1',

@@ -5,7 +5,7 @@ import { PRIORITY } from '../service/rate-groups.ts';
 import type { CollectionName } from '../model/collections.ts';
 import { KeyRefused, LeaseLost, TransportError } from '../model/errors.ts';
 import { Stopped } from '@research-mirror/runtime/service';
-import { NOTHING } from '../sync/walk-result.ts';
+import { EMPTY_OUTCOME } from '../sync/walk-result.ts';
 import { hintDispatcher } from './hint-dispatcher.ts';
 import type { HintedOutcome, HintedRequest } from '../sync/read-hinted.ts';
 
@@ -21,7 +21,7 @@ const JOBS = 'research_jobs';
 
 /** A reading that took so many requests, which covered everything. */
 function took(requests: number): HintedOutcome {
-  const outcome = { ...NOTHING, totals: { ...NOTHING.totals, requests } };
+  const outcome = { ...EMPTY_OUTCOME, totals: { ...EMPTY_OUTCOME.totals, requests } };
   return { outcome, walkNeeded: false, covers: () => true };
 }
 
@@ -47,7 +47,7 @@ async function running(
       isWalking: () => state.walking,
       read: async () => {
         walks.push(clock.monotonic());
-        return NOTHING;
+        return EMPTY_OUTCOME;
       },
       readHinted: async ({ collection: name }, request) => {
         const { keys, priority, requests } = request;
@@ -243,7 +243,7 @@ describe('the dispatcher of hints', () => {
   });
 
   it('passes on the work that its readings need', async () => {
-    const outcome = { ...NOTHING, suspects: [JOBS], fullWalks: ['lists'] } as const;
+    const outcome = { ...EMPTY_OUTCOME, suspects: [JOBS], fullWalks: ['lists'] } as const;
     const { clock, events, followed } = await running(() => ({ ...took(1), outcome }));
     events(JOBS, '1');
     await clock.advance(0);

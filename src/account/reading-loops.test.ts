@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { VirtualClock } from '@research-mirror/runtime/testing/virtual-clock';
 import { KeyRefused, LeaseLost } from '../model/errors.ts';
-import { NOTHING, type ReadOutcome } from '../sync/walk-result.ts';
+import { EMPTY_OUTCOME, type ReadOutcome } from '../sync/walk-result.ts';
 import { type ReadingLoops, readingLoops } from './loops.ts';
 
 function loopsOf() {
@@ -26,7 +26,7 @@ function slowLoop(add: ReturnType<typeof loopsOf>['add']) {
   const open: (() => void)[] = [];
   const loop = add('slow', async () => {
     await new Promise<void>((resolve) => open.push(resolve));
-    return NOTHING;
+    return EMPTY_OUTCOME;
   });
   return { loop, open };
 }
@@ -61,7 +61,7 @@ describe('reading loops', () => {
       let reads = 0;
       const loop = add('quick', async () => {
         reads += 1;
-        return NOTHING;
+        return EMPTY_OUTCOME;
       });
       const running = run();
       loop.ring();
@@ -103,7 +103,7 @@ describe('reading loops', () => {
       const loop = add('first', () => Promise.reject(cause));
       const other = add('other', async (signal) => {
         await clock.sleep(60_000, signal).finally(() => ends.push('other'));
-        return NOTHING;
+        return EMPTY_OUTCOME;
       });
       const running = run([
         async (signal) => {
@@ -124,7 +124,7 @@ describe('reading loops', () => {
     const { clock, failures, add, run, stop } = loopsOf();
     let broken = true;
     const loop = add('poll', () =>
-      broken ? Promise.reject(new Error('no route')) : Promise.resolve(NOTHING),
+      broken ? Promise.reject(new Error('no route')) : Promise.resolve(EMPTY_OUTCOME),
     );
     const { loop: other, open } = slowLoop(add);
     const running = run();

@@ -12,7 +12,7 @@ import {
 import type { Budget } from '../service/budget.ts';
 import { AccountMoved, KeyRefused, RequestRefused, TransportError } from '../model/errors.ts';
 import { AccountSource } from './account-source.ts';
-import type { OwnershipStore } from './ownership-store.ts';
+import type { OwnershipStore } from './account-store.ts';
 import { PROOF_MS } from './proofs.ts';
 
 const WAITING = { signal: new AbortController().signal };
@@ -69,7 +69,7 @@ function playedKey(keyHash: string, clock: VirtualClock) {
   return key;
 }
 
-/** An account with its keys a and b; what is asked of it runs to its end. */
+/** An account with keys a and b; its requests run to their end. */
 function setUp(more: Partial<OwnershipStore> = {}) {
   const clock = new VirtualClock();
   const { told, ...store } = storedOwnership();
@@ -94,7 +94,7 @@ async function used() {
   return made;
 }
 
-/** The same, where both keys have, and the first one is good again. */
+/** The same if both keys have answered and the first one is good again. */
 async function bothUsed() {
   const made = await used();
   made.own.failure = REFUSED;
@@ -106,8 +106,8 @@ async function bothUsed() {
   return made;
 }
 
-describe('what a key answers', () => {
-  it('is asked for once a ping has named its owner, and again a minute after that was sent', async () => {
+describe('a request with a key', () => {
+  it('is sent after a ping has named the key’s owner, and needs another ping a minute later', async () => {
     const { clock, page, own } = await used();
     await clock.advance(PROOF_MS - 20);
     await page();
@@ -115,7 +115,7 @@ describe('what a key answers', () => {
     expect(own.sent).toEqual(['ping 0', 'page 10', 'page 60000', 'ping 60010', 'page 60020']);
   });
 
-  it('is not asked for where the proof aged while the request waited for its slot', async () => {
+  it('is not sent if the proof expired while the request waited for its slot', async () => {
     const { page, own } = await used();
     own.queueMs = PROOF_MS - 19;
     await page();
@@ -123,7 +123,7 @@ describe('what a key answers', () => {
     expect(own.sent).toEqual(['ping 0', 'page 10', 'ping 60001', 'page 119992']);
   });
 
-  it('is not proven by what a cache on the way answers', async () => {
+  it('is not proven by a cached answer', async () => {
     const { page, proveAll, own, told } = setUp();
     own.cached = 2;
     await page();
@@ -133,7 +133,7 @@ describe('what a key answers', () => {
     expect(told).toEqual(['a']);
   });
 
-  it('waits for one ping, however many requests need it; one of them that is stopped leaves it to the next', async () => {
+  it('shares one ping with all others that need it; if its sender is stopped, the next one sends it', async () => {
     const { clock, source, own } = setUp();
     const stop = new AbortController();
     const stopped = source.page({ ...PAGE, signal: stop.signal }).catch((error: unknown) => error);
@@ -153,7 +153,7 @@ describe('what a key answers', () => {
     expect(own.sent).toEqual(['ping 0', 'ping 10', 'page 20', 'page 20']);
   });
 
-  it('is a proof where it names the owner, unless a cache gave it', async () => {
+  it('is a proof if its answer names the owner, unless the answer is cached', async () => {
     const { clock, page, account, own, told } = await used();
     await clock.advance(PROOF_MS - 30);
     await account();
@@ -169,8 +169,8 @@ describe('what a key answers', () => {
   });
 });
 
-describe('a proof of all that was answered', () => {
-  it('is sent after the last answer, also where another one was under way by then', async () => {
+describe('a proof of all answers', () => {
+  it('is sent after the last answer, even if another ping was in flight by then', async () => {
     const { clock, source, told, own, page } = await used();
     const early = source.isGood('a', WAITING);
     await clock.advance(5);
@@ -182,14 +182,14 @@ describe('a proof of all that was answered', () => {
     expect(told).toEqual(['a', 'a', 'a', 'b']);
   });
 
-  it('is there where a ping was sent after the last answer of each key', async () => {
+  it('exists once a ping was sent after the last answer of each key', async () => {
     const { proveAll, own, other } = await used();
     await proveAll();
     await proveAll();
     expect([own.sent, other.sent]).toEqual([['ping 0', 'page 10', 'ping 20'], ['ping 30']]);
   });
 
-  it('is of every key that was used', async () => {
+  it('needs a ping of every key that was used', async () => {
     const { proveAll, complete, told } = await bothUsed();
     complete();
     told.length = 0;
@@ -198,7 +198,7 @@ describe('a proof of all that was answered', () => {
     expect(told).toEqual(['a', 'b', '= watchlist']);
   });
 
-  it('makes true what was claimed before it was asked for, and nothing later', async () => {
+  it('confirms the claims made before it was requested, and no later ones', async () => {
     const { clock, source, told, page, proveAll, complete } = await used();
     complete();
     const proof = source.proveAll(WAITING);
@@ -212,7 +212,7 @@ describe('a proof of all that was answered', () => {
     expect(source.hasClaims).toBe(false);
   });
 
-  it('makes true, without another request, what was claimed once a proof had followed every answer', async () => {
+  it('confirms without another request a claim that was made after a proof had followed every answer', async () => {
     const { source, told, proveAll, complete, own, other } = await used();
     await proveAll();
     const asked = own.sent.length + other.sent.length;
@@ -224,7 +224,7 @@ describe('a proof of all that was answered', () => {
     expect(own.sent.length + other.sent.length).toBe(asked);
   });
 
-  it('leaves to the next one what was claimed where it fails', async () => {
+  it('leaves the claims to the next proof if it fails', async () => {
     const { told, proveAll, complete, own } = await used();
     complete();
     own.failure = RESET;
@@ -234,7 +234,7 @@ describe('a proof of all that was answered', () => {
     expect(told).toEqual(['a', 'a', '= watchlist', 'b']);
   });
 
-  it('never comes of a key that is refused by now: what it answered is not built upon', async () => {
+  it('never exists for a key that is refused by now: nothing rests on its answers', async () => {
     const { source, told, proveAll, complete, own } = await used();
     complete();
     own.failure = REFUSED;
@@ -243,14 +243,14 @@ describe('a proof of all that was answered', () => {
     expect(await proveAll()).toBe(true);
   });
 
-  it('never comes where no key is good any more, also for those who ask after the refusal', async () => {
+  it('never exists if no key is good any more, even if it is requested after the refusal', async () => {
     const { proveAll, own, other } = await used();
     own.failure = REFUSED;
     other.failure = REFUSED;
     expect([await proveAll(), await proveAll()]).toEqual([false, false]);
   });
 
-  it('counts what the service refused to answer, too: a list that is not there may be another account’s', async () => {
+  it('covers refusals, too: a list that does not exist may be another account’s', async () => {
     const { page, proveAll, own } = await used();
     await proveAll();
     own.failure = new RequestRefused('no such list', 404);
@@ -262,7 +262,7 @@ describe('a proof of all that was answered', () => {
 });
 
 describe('a key that answers for another account', () => {
-  it('ends everything: what is under way counts no more, and nothing else is sent', async () => {
+  it('stops the account: requests in flight count no more, and nothing else is sent', async () => {
     const { clock, source, page, account, proveAll, own, other, told } = await used();
     const [underWay, proof] = [source.page(PAGE), proveAll()].map((each) =>
       each.catch((error: unknown) => error),
@@ -278,7 +278,7 @@ describe('a key that answers for another account', () => {
     expect([told, other.sent]).toEqual([['a', '!a'], []]);
   });
 
-  it('sends nothing that still waits for its slot', async () => {
+  it('sends no request that still waits for its slot', async () => {
     const { clock, source, own } = await used();
     own.owner = '8';
     own.queueMs = 50;
@@ -288,7 +288,7 @@ describe('a key that answers for another account', () => {
     expect(own.sent).toEqual(['ping 0', 'page 10', 'ping 20']);
   });
 
-  it('takes nothing from what was sent once before it was found out: its answer counts', async () => {
+  it('does not invalidate a request that was sent once before: its answer counts', async () => {
     const { clock, source, own } = await used();
     const claims: string[] = [];
     const claim = (): Promise<boolean> => Promise.resolve(claims.push('claimed') > 0);
@@ -303,7 +303,7 @@ describe('a key that answers for another account', () => {
     expect(claims).toEqual(['claimed']);
   });
 
-  it('is in force before it is stored', async () => {
+  it('stops the account before that is stored', async () => {
     const contradicted = Promise.withResolvers<string>();
     const { clock, source, own } = setUp({ contradicted: () => contradicted.promise });
     own.owner = '8';

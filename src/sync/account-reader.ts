@@ -1,38 +1,34 @@
+import { Mutex } from '@research-mirror/runtime/mutex';
 import {
   type Collection,
   collection,
   type CollectionName,
   type ListCollection,
-  parentsOf,
   type Scope,
 } from '../model/collections.ts';
 import { failureMessage } from '../postgres/sql-state.ts';
-import { Mutex } from '@research-mirror/runtime/mutex';
 import type { Standing } from './account-store.ts';
-import { CURRENT, EarlyRuns } from './early-runs.ts';
-import type { RunsAfter } from './schedule.ts';
-import { type HintedOutcome, type HintedRequest, readHinted } from './read-hinted.ts';
-import { type ListsRead, ListsReader, type ListsRequest } from './read-lists.ts';
-import { NOTHING, type ReadOutcome } from './walk-result.ts';
-import { addTotals } from '../model/sync-events.ts';
-import { ReadingTurns, type ReadRequest, readRoot, readSingle, type RootReading } from './read-root.ts';
-import type { ReadingContext } from './reading-context.ts';
-import { SessionPool } from './scope-session.ts';
 import { type ConfirmOptions, DeletionConfirmer } from './deletion-confirmer.ts';
+import { CURRENT, EarlyRuns } from './early-runs.ts';
+import { type HintedOutcome, type HintedRequest, readHinted } from './read-hinted.ts';
+import { ListsReader } from './read-lists.ts';
+import { ReadingTurns, type ReadRequest, readRoot, readSingle } from './read-root.ts';
+import type { ReadingContext } from './reading-context.ts';
+import type { RunsAfter } from './schedule.ts';
+import { SessionPool } from './scope-session.ts';
+import { EMPTY_OUTCOME, joinOutcomes, type ReadOutcome } from './walk-result.ts';
+
+/** How often a long reading reports that it goes on, ms; `freshness` believes it 2.5 times as long. */
+const REPORT_MS = 60_000;
 
 /**
- * How often (ms) a long reading reports that it goes on; `freshness` believes it for two and a half times as long.
- */
-const EACH_MS = 60_000;
-
-/**
- * Stores while a long reading is under way, so that the collection's next run is not overdue. After a failure nothing
- * is stored until a reading has ended well: that the collection is late should show.
+ * Reports while a long reading is running, so that the collection's next run is not overdue. After a failure nothing is
+ * reported until a reading has ended well: it should show that the collection is late.
  */
 export function longReadings({ store, clock }: Pick<ReadingContext, 'store' | 'clock'>) {
   const hasFailed = new Set<CollectionName>();
   const report = async (name: CollectionName, atOnce: boolean, over: AbortSignal): Promise<void> => {
-    for (let wait = atOnce ? 0 : EACH_MS; ; wait = EACH_MS) {
+    for (let wait = atOnce ? 0 : REPORT_MS; ; wait = REPORT_MS) {
       try {
         if (wait > 0) await clock.sleep(wait, over);
         await store.saveCollection(name, { readingAt: new Date(clock.now()) });
@@ -42,7 +38,7 @@ export function longReadings({ store, clock }: Pick<ReadingContext, 'store' | 'c
       if (over.aborted) return;
     }
   };
-  /** @param atOnce it is known to be long; else that is stored after a minute */
+  /** @param atOnce it is known to be long; otherwise the first report comes after a minute */
   return async (
     name: CollectionName,
     { atOnce }: { readonly atOnce: boolean },
@@ -67,7 +63,7 @@ export function longReadings({ store, clock }: Pick<ReadingContext, 'store' | 'c
 /** Reads the collections of one account, for the daemon's schedule and for `sync` alike. */
 export class AccountReader {
   readonly #context: ReadingContext;
-  readonly #root: RootReading;
+  readonly #root: Parameters<typeof readRoot>[0];
   readonly #turns = new ReadingTurns();
   readonly #lists: ListsReader;
   readonly #duringLong: ReturnType<typeof longReadings>;
@@ -77,11 +73,10 @@ export class AccountReader {
   constructor(context: ReadingContext, nextRuns: RunsAfter) {
     this.#context = context;
     this.#nextRuns = nextRuns;
-    const turns = this.#turns;
-    const sessions = new SessionPool(context.store);
+    const sessions = new SessionPool(context);
     const confirmer = new DeletionConfirmer(context, sessions);
     const runs = new EarlyRuns(context.clock, context.source, nextRuns);
-    this.#root = { context, sessions, confirmer, turns, runs };
+    this.#root = { context, sessions, confirmer, turns: this.#turns, runs };
     this.#lists = new ListsReader(context, sessions, confirmer);
     this.#duringLong = longReadings(context);
   }
@@ -90,10 +85,7 @@ export class AccountReader {
     return this.#context.fence.userId;
   }
 
-  /**
-   * Reads the collection once, beginning after the call.
-   * @throws LeaseLost, KeyRefused: the account can't go on; the signal's reason
-   */
+  /** Reads the collection once, beginning after the call. @throws LeaseLost, KeyRefused; the signal's reason */
   async read(name: CollectionName, request: ReadRequest): Promise<ReadOutcome> {
     const found = collection(name);
     // A poll of one scope is short; a poll of many, or one that may become a walk, need not be.
@@ -106,20 +98,18 @@ export class AccountReader {
   async #read(found: Collection, request: ReadRequest): Promise<ReadOutcome> {
     const { name } = found;
     const { what, signal, scheduled = false, accept = false } = request;
-    // Before anything rests on the counters, as the brake does. Two at a time would both correct the same.
+    // First, since the brake rests on the counters. Two at a time would both correct the same.
     if (what === 'full') await this.#counting.run(() => this.#context.store.recount(name));
     if (found.kind === 'single') {
       const onRead = this.#root.runs.onRead(name, 'full');
       return this.#turns.run(name, 'poll', () => readSingle(this.#context, found, onRead, signal));
     }
-    if (found.parent !== undefined) {
-      const each = what === 'full' ? 'full' : 'poll';
-      return this.#turns.run(name, each, () => {
-        const until = scheduled ? this.#nextPoll(name) : undefined;
-        return this.#readLists(found, { what: each, dueOnly: false, until, accept, signal });
-      });
-    }
-    return readRoot(this.#root, found, request);
+    if (found.parent === undefined) return readRoot(this.#root, found, request);
+    const each = what === 'full' ? 'full' : 'poll';
+    return this.#turns.run(name, each, () => {
+      const until = scheduled ? this.#nextPoll(name) : undefined;
+      return this.#readLists(found, { what: each, dueOnly: false, until, accept, signal });
+    });
   }
 
   /** The next run of its cron line; undefined: it has none. */
@@ -130,65 +120,54 @@ export class AccountReader {
   /** Reads the collection's lists that a change made due, until the cron line's next run reads them with all others. */
   async readDue(name: CollectionName, signal: AbortSignal): Promise<ReadOutcome> {
     const found = collection(name);
-    if (found.kind !== 'list' || found.parent === undefined) return NOTHING;
-    return this.#turns.run(name, 'poll', () => {
-      const until = this.#nextPoll(name);
-      const request = { what: 'poll', dueOnly: true, until, accept: false, signal } as const;
-      return this.#readLists(found, request);
-    });
+    if (found.kind !== 'list' || found.parent === undefined) return EMPTY_OUTCOME;
+    return this.#turns.run(name, 'poll', () =>
+      this.#readLists(found, { what: 'poll', dueOnly: true, until: this.#nextPoll(name), signal }),
+    );
   }
 
-  /**
-   * Reads the rows of one scope that events named, in the fewest requests.
-   * @throws LeaseLost, KeyRefused: the account can't go on
-   */
-  async readHinted(scope: Scope, request: HintedRequest): Promise<HintedOutcome> {
-    const { collection: name, parent } = scope;
+  /** Reads the rows of one scope that events named, in the fewest requests. @throws LeaseLost, KeyRefused */
+  async readHinted(
+    { collection: name, parent }: Scope,
+    { keys, known, ...bounds }: HintedRequest,
+  ): Promise<HintedOutcome> {
     const found = collection(name);
-    const { keys, known, ...bounds } = request;
     const { signal } = bounds;
     // A stopped reading has no error, and has read a part at best.
-    const isWholly = ({ error }: ReadOutcome): boolean => error === undefined && !signal.aborted;
-    if (found.kind === 'single') {
-      const outcome = await this.read(name, { what: 'current', signal });
-      return { outcome, walkNeeded: false, covers: () => isWholly(outcome) };
-    }
+    const ofWhole = (outcome: ReadOutcome): HintedOutcome => ({
+      outcome,
+      walkNeeded: false,
+      covers: () => outcome.error === undefined && !signal.aborted,
+    });
+    if (found.kind === 'single') return ofWhole(await this.read(name, { what: 'current', signal }));
     if (found.parent !== undefined) {
       const read = await this.#lists.readOne(found, parent, bounds);
-      const confirmed = await this.#deleteProven(found, read, { signal, accept: false });
-      const error = read.error ?? confirmed.error;
-      const totals = addTotals(read.totals, confirmed.totals);
-      const outcome = { ...NOTHING, error, totals, ...this.#ensuing(found, read) };
-      return { outcome, walkNeeded: false, covers: () => isWholly(outcome) };
+      const confirmed = await this.#deleteProven(found, read.proven, { signal });
+      return ofWhole(joinOutcomes(read.outcome, confirmed));
     }
-    return this.#root.sessions.use(scope, found, (session) => {
+    return this.#root.sessions.use(found, parent, (session) => {
       const { context, runs } = this.#root;
       const reading = { context, collection: found, session, onRead: runs.onPoll(name), ...bounds };
       return readHinted(name, reading, { keys, known }, (task) => this.#turns.run(name, 'poll', task));
     });
   }
 
-  /** A full walk of the collection is under way. */
+  /** Whether a full walk of the collection is running. */
   isWalking(name: CollectionName): boolean {
     return this.#turns.isWalking(name);
   }
 
-  /**
-   * Reads suspects again whose grace period is over: those that polls found, and those that an earlier process left.
-   * @returns when (ms from now) there will be more to do; undefined: not before new suspects come
-   */
+  /** Reads suspects again: see `DeletionConfirmer.confirmDue`. */
   async confirmDeletions(
     name: CollectionName,
     signal: AbortSignal,
-  ): Promise<ReadOutcome & { readonly againMs: number | undefined }> {
+  ): ReturnType<DeletionConfirmer['confirmDue']> {
     const found = collection(name);
-    if (found.kind === 'single') return { ...NOTHING, againMs: undefined };
-    return this.#turns.run(name, 'suspects', () =>
-      this.#root.confirmer.confirmDue(found, { signal, accept: false }),
-    );
+    if (found.kind === 'single') return { ...EMPTY_OUTCOME, againMs: undefined };
+    return this.#turns.run(name, 'suspects', () => this.#root.confirmer.confirmDue(found, signal));
   }
 
-  /** Proves what readings found complete, so that it is stored. Where the proof fails, the next one stores it. */
+  /** Proves what readings found complete, so that it is stored. If the proof fails, the next one stores it. */
   async proveComplete(signal: AbortSignal): Promise<void> {
     if (this.#context.source.hasClaims) await this.#context.source.whyNotProven(signal);
   }
@@ -203,56 +182,37 @@ export class AccountReader {
     return new Date(this.#context.clock.now() - this.#context.gracePeriodMs);
   }
 
-  async #readLists(lists: ListCollection, request: ListsRequest): Promise<ReadOutcome> {
+  async #readLists(lists: ListCollection, request: Parameters<ListsReader['read']>[1]): Promise<ReadOutcome> {
     const { name } = lists;
+    const { what, dueOnly, until } = request;
     const read = await this.#lists.read(lists, request);
+    const { since } = read;
     const confirmed =
-      request.what === 'full'
+      what === 'full'
         ? await this.#turns.run(name, 'suspects', () => {
             // It has the turn already: no other full walk of these lists comes between.
             const walkTurn = <T>(task: () => Promise<T>): Promise<T> => task();
             return this.#root.confirmer.finish(lists, read.whole, { ...request, patient: true, walkTurn });
           })
-        : await this.#deleteProven(lists, read, request);
-    const error = read.error ?? confirmed.error;
-    if (request.dueOnly && read.count === 0) return { ...NOTHING, error };
+        : await this.#deleteProven(lists, read.proven, request);
+    const outcome = joinOutcomes(read.outcome, confirmed);
+    const { error } = outcome;
+    if (dueOnly && read.count === 0) return { ...EMPTY_OUTCOME, error };
     await this.#context.store.saveLists(lists, (failing) => {
-      // A list's failure stays until the list is read, also one that this pass left out.
+      // A list's failure stays until the list is read, even if this pass left the list out.
       const message = failing ?? (error === undefined ? undefined : failureMessage(error));
       return {
-        ...(message === undefined ? CURRENT : { state: 'failing', failure: { message, at: read.since } }),
+        ...(message === undefined ? CURRENT : { state: 'failing', failure: { message, at: since } }),
         // Lists that a change made due are read beside the cron line's runs, and serve none.
-        ...(request.dueOnly ? {} : this.#root.runs.runsAfter(name, request.what, read.since, request.until)),
+        ...(dueOnly ? {} : this.#root.runs.runsAfter(name, what, since, until)),
       };
     });
-    return {
-      error,
-      totals: addTotals(read.totals, confirmed.totals),
-      fullNeeded: false,
-      unproven: confirmed.unproven,
-      ...this.#ensuing(lists, { ...read, suspects: read.suspects || request.what === 'full' }),
-    };
+    return outcome;
   }
 
   /** Deletes the items that readings of lists proved gone: one proof of whose data it is serves all lists. */
-  async #deleteProven(
-    lists: ListCollection,
-    { proven }: Pick<ListsRead, 'proven'>,
-    options: ConfirmOptions,
-  ): Promise<ReadOutcome> {
-    if (!proven) return NOTHING;
+  async #deleteProven(lists: ListCollection, proven: boolean, options: ConfirmOptions): Promise<ReadOutcome> {
+    if (!proven) return EMPTY_OUTCOME;
     return this.#turns.run(lists.name, 'suspects', () => this.#root.confirmer.deleteProven(lists, options));
-  }
-
-  /** What is to be done after lists were read. */
-  #ensuing(
-    lists: ListCollection,
-    { suspects, suspected }: Pick<ListsRead, 'suspects' | 'suspected'>,
-  ): Pick<ReadOutcome, 'suspects' | 'fullWalks'> {
-    const { collection: parents } = parentsOf(lists);
-    return {
-      suspects: [...(suspects ? [lists.name] : []), ...(suspected === 'some' ? [parents] : [])],
-      fullWalks: suspected === 'full-needed' ? [parents] : [],
-    };
   }
 }

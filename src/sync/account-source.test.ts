@@ -59,16 +59,16 @@ const pings = ({ asked }: { readonly asked: readonly string[] }) =>
   asked.filter((what) => what === 'ping').length;
 
 describe('the keys of an account', () => {
-  it('stand in for each other: the first good one is used from then on', async () => {
+  it('replace each other: the first good one is used from then on', async () => {
     const old = badKey();
     const source = sourceOf(old, key('new'));
     await expect(source.page(REQUEST)).resolves.toBe('new');
     await expect(source.page(REQUEST)).resolves.toBe('new');
-    // The proof of whose it is, which comes before anything else, is refused already.
+    // The first ping is refused already.
     expect(old.asked).toEqual(['ping']);
   });
 
-  it('are all refused: the account is told so, without another request', async () => {
+  it('end a request without sending it if all are refused', async () => {
     const bad = badKey();
     const source = sourceOf(bad);
     await expect(source.page(REQUEST)).rejects.toBe(refused);
@@ -76,20 +76,20 @@ describe('the keys of an account', () => {
     expect(bad.asked).toEqual(['ping']);
   });
 
-  it('are good although one endpoint says 403: that endpoint is refused, not the key', async () => {
+  it('stay good if one endpoint answers 403: that endpoint is refused, not the key', async () => {
     const source = sourceOf(key('plan', { page: notInPlan }));
     await expect(source.page(REQUEST)).rejects.toThrow(RequestRefused);
     await expect(source.object({ ...REQUEST })).resolves.toBe(OWN);
   });
 
-  it('are not judged by a ping that could not be asked', async () => {
+  it('are not judged by a ping without an answer', async () => {
     const source = sourceOf(key('k', { page: refused, ping: reset }));
     await expect(source.page(REQUEST)).rejects.toThrow('reset');
   });
 
-  it('are asked about once, however many requests are refused at a time', async () => {
+  it('are checked by one ping, however many requests are refused at a time', async () => {
     const plan = key('plan', { page: notInPlan });
-    // Whose it is, and of the second one besides what its refusals mean.
+    // The first pings, and one for the second key’s refusals.
     for (const [each, asked] of [
       [badKey(), 1],
       [plan, 2],
@@ -99,14 +99,14 @@ describe('the keys of an account', () => {
       expect(all.every(({ status }) => status === 'rejected')).toBe(true);
       expect(pings(each)).toBe(asked);
     }
-    // What comes later is asked about anew.
+    // A later refusal is checked again.
     const source = sourceOf(plan);
     await expect(source.page(REQUEST)).rejects.toThrow(RequestRefused);
     await expect(source.page(REQUEST)).rejects.toThrow(RequestRefused);
     expect(pings(plan)).toBe(5);
   });
 
-  it('are good again once a ping says so', async () => {
+  it('are good again after a good ping', async () => {
     const answers: Answers = { page: refused, ping: refused };
     const source = sourceOf(key('k', answers));
     await expect(source.page(REQUEST)).rejects.toBe(refused);
@@ -117,7 +117,7 @@ describe('the keys of an account', () => {
     await expect(source.page(REQUEST)).resolves.toBe('k');
   });
 
-  it('get back the freed slots that could not be stored, each its own', () => {
+  it('get their own freed slots back if those could not be stored', () => {
     const back: string[] = [];
     const withBudget = (keyHash: string): AccountKey => {
       const freed: FreedSlots = { keyHash, blocks: [], learnt: [] };
@@ -131,7 +131,7 @@ describe('the keys of an account', () => {
 });
 
 describe('a request that is sent once', () => {
-  it('is sent with the first good key alone: a 401 is an answer, with the key that it is about', async () => {
+  it('is sent with the first good key only: a 401 is an answer, and comes with that key', async () => {
     const answers: Answers = {};
     const [old, fresh] = [key('old', answers), key('new')];
     const source = sourceOf(old, fresh);
@@ -143,13 +143,13 @@ describe('a request that is sent once', () => {
     expect(await source.isGood('new', { signal })).toBe(true);
   });
 
-  it('is asked of no other key when it fails', async () => {
+  it('is not repeated with another key when it fails', async () => {
     const second = key('b');
     await expect(sourceOf(key('a', { once: reset }), second).once(ONCE)).rejects.toThrow('reset');
     expect(second.asked).toEqual([]);
   });
 
-  it('stops the account when its last key is refused, and leaves one in use that could not be asked', async () => {
+  it('stops the account when its last key is refused, and keeps a key whose ping had no answer', async () => {
     const answers: Answers = {};
     const source = sourceOf(key('k', answers));
     await source.once(ONCE);

@@ -14,11 +14,9 @@ import {
 import type { ObjectAnswer } from '../service/envelope.ts';
 import type { Budget } from '../service/budget.ts';
 import type { RateGroup } from '../service/rate-groups.ts';
-import type { FreedSlots } from '../service/slot-store.ts';
-import type { CompleteScope } from '../mirror/scope-store.ts';
 import { AccountMoved, KeyRefused, MalformedAnswer, refusesKey, RequestRefused } from '../model/errors.ts';
 import { isCopy, type Page } from '../model/page.ts';
-import type { OwnershipStore } from './ownership-store.ts';
+import type { OwnershipStore } from './account-store.ts';
 import { Proofs } from './proofs.ts';
 
 /** One API key of an account, with the client and the budget that are its own. */
@@ -31,10 +29,9 @@ export interface AccountKey {
 type Waiting = Pick<ObjectRequest, 'signal' | 'stop'>;
 
 /**
- * The service as one account reads it. Keys of one owner are interchangeable: the first good one is used, and the next
- * one if it is refused (rotation). No request is sent more than a minute after a ping that named the account as its
- * key's owner; concurrent requests share a ping. The first ping that names another owner stops the account
- * (docs/design/ownership.md, "Whose data").
+ * The service as one account reads it. The first good key is used, and the next one if it is refused (rotation). Each
+ * request is sent within a minute of a ping that named the account as its key's owner; concurrent requests share a
+ * ping. The first ping that names another owner stops the account (docs/design/ownership.md, "Whose data").
  */
 export class AccountSource implements Api {
   readonly keys: readonly AccountKey[];
@@ -74,28 +71,26 @@ export class AccountSource implements Api {
     });
   }
 
-  /** An object that names its owner is a proof, too. @throws as `page` */
+  /** An object that names its owner is a proof too. @throws as `page` */
   object(request: ObjectRequest): Promise<ObjectAnswer> {
     return this.#withKey(request, async (key, mayStart) => {
-      const sent = this.#sending(mayStart);
-      const answer = await key.api.object({ ...request, mayStart: sent.mayStart });
+      const sending = this.#sending(mayStart);
+      const answer = await key.api.object({ ...request, mayStart: sending.mayStart });
       const owner = ownerOf(answer);
       this.assertOwn();
       if (owner === undefined) return answer;
-      if (!isCopy(answer.served)) await this.#named(key, owner, sent);
+      if (!isCopy(answer.served)) await this.#ownerNamed(key, owner, sending);
       if (owner === this.#userId) return answer;
-      throw new MalformedAnswer(
-        `GET ${request.path} was answered with account ${owner}, not ${this.#userId}`,
-      );
+      const why = `GET ${request.path} was answered with account ${owner}, not ${this.#userId}`;
+      throw new MalformedAnswer(why);
     });
   }
 
   /**
-   * Sends a request at most once, with the first good key and no other. 401 and 403 are answers; `isGood` tells what
-   * they mean.
+   * Sends a request at most once, with the first good key. 401 and 403 are answers; `isGood` tells what they mean. An
+   * answer counts even if the key has changed owners by then.
    * @returns the answer with its key; undefined if `claim` declined
-   * @throws KeyRefused, AccountMoved, before anything is sent: an answer counts even if the key has changed owners by
-   *   then; errors of `Api.once`
+   * @throws errors of `Api.once`; before anything is sent: KeyRefused, AccountMoved
    */
   once(request: OnceRequest): Promise<(RawAnswer & { readonly keyHash: string }) | undefined> {
     return this.#withKey(request, async ({ keyHash, api }, mayStart) => {
@@ -116,8 +111,8 @@ export class AccountSource implements Api {
   }
 
   /**
-   * Proves that all answers before this call belong to the account: by a ping of each key, sent after the key's last
-   * answer. Answers of earlier processes may be of any key.
+   * Proves that all answers before this call belong to the account, by a ping of each key after the key's last answer.
+   * Answers of earlier processes may be of any key.
    * @returns false if a key that answered, or every key, is refused now
    * @throws AccountMoved; what pings throw
    */
@@ -138,11 +133,7 @@ export class AccountSource implements Api {
     return isProven && this.keys.some((each) => !this.#refused.has(each));
   }
 
-  /**
-   * As `proveAll`.
-   * @returns why it can't be proven now; undefined: it is proven
-   * @throws KeyRefused, LeaseLost; the signal's reason
-   */
+  /** As `proveAll`. @returns why there is no proof now, if so @throws KeyRefused, LeaseLost; the signal's reason */
   async whyNotProven(signal: AbortSignal): Promise<Error | undefined> {
     try {
       if (await this.proveAll({ signal })) return undefined;
@@ -154,8 +145,8 @@ export class AccountSource implements Api {
     }
   }
 
-  /** Has the claim stored with the next proof. Called after what it rests on is committed. */
-  claimComplete(claim: CompleteScope): void {
+  /** Stores the claim with the next proof. Called after what it rests on is committed. */
+  claimComplete(claim: Parameters<Proofs['claim']>[0]): void {
     this.#proofs.claim(claim);
   }
 
@@ -169,25 +160,20 @@ export class AccountSource implements Api {
     return this.#proofs.hasClaims;
   }
 
-  /**
-   * Pings to find out whether the key is still good; a refused key is no longer used.
-   * @throws if the ping has no answer
-   */
+  /** Pings with the key; if it is refused, it is no longer used. @throws if the ping has no answer */
   async isGood(keyHash: string, waiting: Waiting): Promise<boolean> {
     const key = this.keys.find((each) => each.keyHash === keyHash);
+    if (key === undefined) return false;
     try {
-      if (key !== undefined) await this.#prove(key, this.#proofs.event(), waiting);
-      return key !== undefined;
+      await this.#prove(key, this.#proofs.event(), waiting);
+      return true;
     } catch (error) {
       if (refusesKey(error)) return false;
       throw error;
     }
   }
 
-  /**
-   * Pings with every key, refused ones included.
-   * @throws KeyRefused if none is good
-   */
+  /** Pings with one key after another until one is good; refused ones, too. @throws KeyRefused if none is good */
   async ping(waiting: Waiting): Promise<void> {
     for (const { keyHash } of this.keys) if (await this.isGood(keyHash, waiting)) return;
     throw this.#lastRefusal();
@@ -207,20 +193,18 @@ export class AccountSource implements Api {
   }
 
   /** Freed slots to store with the next page; `putBack` if its transaction fails. */
-  takeFreed(): FreedSlots[] {
+  takeFreed() {
     return this.keys.flatMap((key) => key.budget.takeFreed() ?? []);
   }
 
-  putBack(freed: readonly FreedSlots[]): void {
-    for (const each of freed) {
-      this.keys.find((key) => key.keyHash === each.keyHash)?.budget.putBack(each);
-    }
+  putBack(freed: ReturnType<AccountSource['takeFreed']>): void {
+    for (const each of freed) this.keys.find((key) => key.keyHash === each.keyHash)?.budget.putBack(each);
   }
 
   /**
    * Sends a request with the first good key, once it is proven to be the account's.
-   * @param send has to call `mayStart` once it has its slot, for which it may have waited long
-   * @throws AccountMoved; KeyRefused where no key is left; what `send` and pings throw
+   * @param send must call `mayStart` when it has its slot, for which it may have waited long
+   * @throws AccountMoved; KeyRefused if no key is left; what `send` and pings throw
    */
   async #withKey<T>(
     request: Waiting & Pick<ObjectRequest, 'mayStart'>,
@@ -249,15 +233,14 @@ export class AccountSource implements Api {
     }
   }
 
-  /** The last refusal, if all keys are refused. */
   #lastRefusal(): KeyRefused {
     return [...this.#refused.values()].at(-1) ?? new KeyRefused('the account has no API key', 401);
   }
 
   /**
-   * Waits for a good ping of the key sent after the event `since`; the first caller that needs it sends it. A failed
+   * Waits for a good ping of the key sent after the event `since`. The first caller that needs it sends it. A failed
    * ping fails all that waited for it, unless its sender was stopped.
-   * @param isEnough default: such a ping
+   * @param isEnough ends the wait; default: there is such a ping
    * @throws AccountMoved; KeyRefused; what pings throw; the signal's reason
    */
   async #prove(
@@ -285,9 +268,9 @@ export class AccountSource implements Api {
     this.#pings.set(key, ended.promise);
     let failure: unknown;
     try {
-      const sent = this.#sending();
-      const owner = await askKeyOwner(key.api, { ...waiting, mayStart: sent.mayStart });
-      await this.#named(key, owner, sent);
+      const sending = this.#sending();
+      const owner = await askKeyOwner(key.api, { ...waiting, mayStart: sending.mayStart });
+      await this.#ownerNamed(key, owner, sending);
     } catch (error) {
       if (!over.aborted) failure = error;
       if (!refusesKey(error)) throw error;
@@ -302,29 +285,33 @@ export class AccountSource implements Api {
 
   /** Notes the sending of a request that may be a proof; the last attempt counts. */
   #sending(mayStart = (): boolean => true) {
-    const sent = {
+    const sending = {
       event: this.#proofs.event(),
       at: this.#clock.monotonic(),
       mayStart: (): boolean => {
-        [sent.event, sent.at] = [this.#proofs.event(), this.#clock.monotonic()];
+        [sending.event, sending.at] = [this.#proofs.event(), this.#clock.monotonic()];
         return mayStart();
       },
     };
-    return sent;
+    return sending;
   }
 
-  /** Handles the owner that the service named for the key. @throws AccountMoved if it is another one */
-  async #named(
-    key: AccountKey,
-    owner: string,
-    sent: { readonly event: number; readonly at: number },
-  ): Promise<void> {
+  /** Handles the owner that the service named for the key. @throws AccountMoved if it is another account */
+  async #ownerNamed(key: AccountKey, owner: string, sent: { event: number; at: number }): Promise<void> {
     const { keyHash } = key;
+    const { event, at } = sent;
     this.assertOwn();
-    if (owner !== this.#userId) throw await this.#stopFor(keyHash, owner);
+    if (owner !== this.#userId) {
+      const why = `API key ${keyHash.slice(0, 8)}… answers for account ${owner}, not ${this.#userId}`;
+      // Set before anything is stored, so that no current page is written.
+      this.#moved = new AccountMoved(why);
+      this.#proofs.forgetClaims();
+      this.#moved = new AccountMoved(await this.#store.contradicted(keyHash, owner));
+      throw this.#moved;
+    }
     this.#refused.delete(key);
-    this.#proofs.proven(keyHash, sent.event, sent.at);
-    await this.#store.proven(keyHash, () => this.#clock.monotonic() - sent.at);
+    this.#proofs.proven(keyHash, event, at);
+    await this.#store.proven(keyHash, () => this.#clock.monotonic() - at);
     await this.#storeConfirmed();
   }
 
@@ -332,14 +319,5 @@ export class AccountSource implements Api {
     const complete = this.#proofs.confirmed();
     if (complete.length > 0) await this.#store.complete(complete);
     this.#proofs.stored(complete);
-  }
-
-  async #stopFor(keyHash: string, owner: string): Promise<AccountMoved> {
-    const inShort = `API key ${keyHash.slice(0, 8)}… answers for account ${owner}, not ${this.#userId}`;
-    // Set before anything is stored, so that no current page is written.
-    this.#moved = new AccountMoved(inShort);
-    this.#proofs.forgetClaims();
-    this.#moved = new AccountMoved(await this.#store.contradicted(keyHash, owner));
-    return this.#moved;
   }
 }

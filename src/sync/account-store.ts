@@ -1,49 +1,40 @@
-import { databaseTime, type Db } from '../postgres/db.ts';
-import { recordFreed } from '../service/budget-store.ts';
-import { type Fence, fenced } from '../postgres/fenced.ts';
-import { suspectsOf, suspectScopes } from '../mirror/suspect-store.ts';
-import { liveCount, nthNewest, predecessor, unfinishedRows } from '../mirror/live-rows.ts';
 import { correctCounters, driftOf } from '../mirror/counters.ts';
 import { suspectItemsOfNoList } from '../mirror/delete-rows.ts';
-import { saveCollection } from '../mirror/sync-log.ts';
-import { liveKeysMissing } from '../mirror/live-rows.ts';
+import { liveCount, liveKeysMissing, nthNewest, predecessor, unfinishedRows } from '../mirror/live-rows.ts';
 import {
+  type CompleteScope,
   dueScopes,
-  type DueScopesQuery,
   failingScopes,
   listsAsOf,
   openScope,
+  saveComplete,
 } from '../mirror/scope-store.ts';
-import type { CollectionChange } from '../model/sync-events.ts';
+import { suspectScopes, suspectsOf } from '../mirror/suspect-store.ts';
+import { saveCollection } from '../mirror/sync-log.ts';
 import { collection, type CollectionName, type ListCollection, type Scope } from '../model/collections.ts';
-import { correctedRuns, type RunsAfter } from './schedule.ts';
+import type { CollectionChange } from '../model/sync-events.ts';
+import { rememberMoved, rememberProof, setOrigin } from '../postgres/accounts.ts';
+import { databaseTime, type Db } from '../postgres/db.ts';
+import { type Fence, fenced } from '../postgres/fenced.ts';
+import { recordFreed } from '../service/budget-store.ts';
 import type { ListDirection } from '../walk/order.ts';
+import { forgetConclusions, forgetReadings } from './recheck.ts';
+import { correctedRuns, type RunsAfter } from './schedule.ts';
 
 /** What readings of an account look up in Postgres, and store apart from pages. */
 export type AccountStore = ReturnType<typeof createAccountStore>;
 
 /** How a collection stands. */
-export interface Standing {
-  /** Rows in the mirror that are not deleted. */
-  readonly liveRows: number;
-  /** Proven deletions that the brake blocks. */
-  readonly held: number;
-  /** Proven deletions that Postgres refuses. */
-  readonly refused: number;
-  /** Rows whose newest version Postgres refuses. */
-  readonly stale: number;
-  /** As of when everything, deletions included, is mirrored; undefined: of no moment yet. */
-  readonly completeAsOf: Date | undefined;
-}
-
-export type DueScopesBounds = Omit<DueScopesQuery, 'userId' | 'collection'>;
+export type Standing = Awaited<ReturnType<AccountStore['standingOf']>>;
 
 export function createAccountStore(db: Db, fence: Fence) {
   const { userId } = fence;
   return {
     openScope: (scope: Scope) => openScope(db, scope),
-    dueScopes: ({ name }: ListCollection, due: DueScopesBounds) =>
-      dueScopes(db, { userId, collection: name, ...due }),
+    dueScopes: (
+      { name }: ListCollection,
+      due: Omit<Parameters<typeof dueScopes>[1], 'userId' | 'collection'>,
+    ) => dueScopes(db, { userId, collection: name, ...due }),
     predecessor: async (scope: Scope, direction: ListDirection, of: string, nth: number) =>
       (await predecessor(db, scope, direction, of, nth)) ?? null,
     nthNewest: async (scope: Scope, nth: number) => (await nthNewest(db, scope, nth)) ?? null,
@@ -54,7 +45,7 @@ export function createAccountStore(db: Db, fence: Fence) {
     suspectsOf: (scope: Scope) => suspectsOf(db, scope),
     suspectScopes: (name: CollectionName) => suspectScopes(db, userId, name),
     liveKeysMissing: (scope: Scope, seen: (key: string) => boolean) => liveKeysMissing(db, scope, seen),
-    /** Counts the collection's rows, puts its counters right, and suspects items of lists that there are not. */
+    /** Counts the collection's rows, corrects its counters, and suspects items of lists that do not exist. */
     recount: async (name: CollectionName) => {
       const drift = await driftOf(db, userId, name);
       const found = collection(name);
@@ -67,8 +58,7 @@ export function createAccountStore(db: Db, fence: Fence) {
       });
     },
     /**
-     * Stores what a reading of lists says of their collection, and as of when all of them are mirrored. In one
-     * transaction: the collection says what its lists say, whatever happens to the database.
+     * Stores what a reading of lists says of their collection, and as of when all of them are mirrored.
      * @param judge gets in one sentence why lists could not be read last; undefined: all were read
      */
     saveLists: (lists: ListCollection, judge: (failing: string | undefined) => CollectionChange) =>
@@ -77,37 +67,41 @@ export function createAccountStore(db: Db, fence: Fence) {
         const { polledAt, completeAsOf } = await listsAsOf(trx, userId, lists);
         const { count, latest } = await failingScopes(trx, userId, name);
         const failing = count < 2 ? latest : `${count} lists could not be read, the last one: ${latest}`;
-        const change = {
-          ...(polledAt === undefined ? {} : { polledAt }),
-          ...(completeAsOf === undefined ? {} : { completeAsOf }),
-          ...judge(failing),
-        };
-        await saveCollection(trx, userId, name, change, now);
+        const asOf = { ...(polledAt && { polledAt }), ...(completeAsOf && { completeAsOf }) };
+        await saveCollection(trx, userId, name, { ...asOf, ...judge(failing) }, now);
       }),
-    standingOf: async (name: CollectionName): Promise<Standing> => {
-      const { rows } = await db.sql<Omit<Standing, 'completeAsOf'> & { completeAsOf: Date | null }>`
+    standingOf: async (name: CollectionName) => {
+      const none = {
+        /** Rows in the mirror that are not deleted. */
+        liveRows: 0,
+        /** Proven deletions that the brake blocks. */
+        held: 0,
+        /** Proven deletions that Postgres refuses. */
+        refused: 0,
+        /** Rows whose newest version Postgres refuses. */
+        stale: 0,
+        /** As of when everything, deletions included, is mirrored; null: not known. */
+        completeAsOf: null as Date | null,
+      };
+      const { rows } = await db.sql<typeof none>`
         select c.live_rows::float8 as "liveRows", c.held_deletions::float8 as held, c.complete_as_of as "completeAsOf",
           (select count(*)::float8 from ${db.stateTable('candidate')} as d
            where d._user_id = c._user_id and d.collection = c.collection and d.refused_at is not null) as refused,
           (select count(*)::float8 from ${db.table('stale_rows')} as s
            where s._user_id = c._user_id and s.collection = c.collection) as stale
         from ${db.table('_collections')} as c where c._user_id = ${userId}::bigint and c.collection = ${name}`;
-      const [row = { liveRows: 0, held: 0, refused: 0, stale: 0, completeAsOf: null }] = rows;
-      return { ...row, completeAsOf: row.completeAsOf ?? undefined };
+      const { completeAsOf, ...row } = rows[0] ?? none;
+      return { ...row, completeAsOf: completeAsOf ?? undefined };
     },
-    /** The database’s clock. */
     now: () => databaseTime(db),
-    /** The account’s own state: stopped while its keys are refused. */
+    /** Stores the account's state: stopped while its keys are refused. */
     saveState: (state: 'active' | 'stopped', error: string | null) =>
       fenced(db, fence, async (trx) => {
         const account = trx.state.updateTable('account').set({ state, error });
         await account.where('_user_id', '=', userId).execute();
       }),
-    /**
-     * Corrects the stored next runs of the collections that this process mirrors (`correctedRuns`).
-     * @param after the cron lines' next runs
-     */
-    correctRuns: async (names: readonly CollectionName[], after: RunsAfter): Promise<void> => {
+    /** Corrects the stored next runs of the collections that this process mirrors. @param after the cron lines' runs */
+    correctRuns: async (names: readonly CollectionName[], after: RunsAfter) => {
       const now = await databaseTime(db);
       const rows = await db.mirror
         .selectFrom('_collections')
@@ -128,5 +122,49 @@ export function createAccountStore(db: Db, fence: Fence) {
       });
     },
     recordFreed: recordFreed(userId),
+  };
+}
+
+export type OwnershipStore = ReturnType<typeof createOwnershipStore>;
+
+/** Stores what proofs say of an account's keys. @param origin the configured service's address, also stored */
+export function createOwnershipStore(db: Db, fence: Fence, origin: string) {
+  const { userId } = fence;
+  let isAdopted = false;
+  return {
+    /** The key is the account's. @param agoMs how long ago the proof was sent */
+    proven: async (keyHash: string, agoMs: () => number) => {
+      await fenced(db, fence, async (trx, now) => {
+        await rememberProof(trx, keyHash, new Date(now.getTime() - agoMs()));
+        if (!isAdopted) await setOrigin(trx, userId, origin);
+      });
+      isAdopted = true;
+    },
+    /** Stores as of when scopes are complete, and their collections with them. */
+    complete: (claims: readonly CompleteScope[]) =>
+      fenced(db, fence, async (trx, now) => {
+        const complete = await saveComplete(trx, userId, claims, now);
+        for (const { scope, completeAsOf } of complete.filter((each) => each.scope.parent === ''))
+          await saveCollection(trx, userId, scope.collection, { completeAsOf }, now);
+        // A collection of lists is complete as of the earliest of them.
+        const many = complete.filter(({ scope }) => scope.parent !== '').map(({ scope }) => scope.collection);
+        for (const name of new Set(many)) {
+          const lists = collection(name);
+          if (lists.kind !== 'list') continue;
+          const { completeAsOf } = await listsAsOf(trx, userId, lists);
+          if (completeAsOf !== undefined) await saveCollection(trx, userId, name, { completeAsOf }, now);
+        }
+      }),
+    /** The key answered for `owner`: stops the account. @returns the reason, with the remedy */
+    contradicted: (keyHash: string, owner: string) =>
+      fenced(db, fence, async (trx, now) => {
+        const why = await rememberMoved(trx, keyHash, userId, owner);
+        await forgetReadings(trx, userId, now);
+        const account = trx.state.updateTable('account').set({ state: 'stopped', error: why });
+        await account.where('_user_id', '=', userId).execute();
+        return why;
+      }),
+    /** Forgets conclusions from answers that will never be proven. */
+    distrust: () => fenced(db, fence, (trx) => forgetConclusions(trx, userId)),
   };
 }

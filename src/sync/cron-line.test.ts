@@ -18,11 +18,11 @@ it.each([
   ['0 0 * * fri#2', '2026-01-01T00:00:00.000Z', '2026-01-09T00:00:00.000Z'],
   ['0 0 29 2 *', '2026-01-01T00:00:00.000Z', '2028-02-29T00:00:00.000Z'],
   ['0 0 29 2 1', '2026-01-01T00:00:00.000Z', '2044-02-29T00:00:00.000Z'],
-])('the next run of a cron line %s, after %s', (line, after, expected) => {
+])('cron line %s runs next after %s', (line, after, expected) => {
   expect(next(line, after)).toBe(expected);
 });
 
-it('the next run of a cron line is the first minute after that moment that node-cron matches', () => {
+it('a cron line runs next in the first later minute that node-cron matches', () => {
   const field = (least: number, most: number): fc.Arbitrary<string> =>
     fc.oneof(
       fc.constant('*'),
@@ -44,7 +44,7 @@ it('the next run of a cron line is the first minute after that moment that node-
       const task = createTask(expression, () => {}, { timezone: 'UTC' });
       expect(found).toBeGreaterThan(after);
       expect(task.match(new Date(found))).toBe(true);
-      // Of the minutes before it, as many as can be asked in a moment.
+      // The minutes before it, as many as can be checked quickly.
       const first = Math.floor(after / 60_000) * 60_000 + 60_000;
       for (let minute = first; minute < found && minute < first + 40 * 60_000; minute += 60_000) {
         expect(task.match(new Date(minute))).toBe(false);

@@ -1,54 +1,49 @@
-import type { Operator } from '../postgres/operator-log.ts';
 import { forEachConcurrently } from '@research-mirror/runtime/concurrency/for-each-concurrently';
-import { PRIORITY } from '../service/rate-groups.ts';
 import type { SuspectScope } from '../mirror/suspect-store.ts';
 import type { SuspectKind } from '../model/absence.ts';
-import { type ListCollection, type Scope, scopeName } from '../model/collections.ts';
+import { type ListCollection, scopeName } from '../model/collections.ts';
 import { KeyRefused } from '../model/errors.ts';
-import { isUnknown, NOTHING, type ReadOutcome, type ReadWhole, type WalkResult } from './walk-result.ts';
 import { addTotals, NO_TOTALS, type ReadTotals } from '../model/sync-events.ts';
+import { PRIORITY } from '../service/rate-groups.ts';
+import { confirmRows, readWhole } from './read-scope.ts';
 import type { ReadingContext } from './reading-context.ts';
 import type { ScopeSession, SessionPool } from './scope-session.ts';
-import { confirmRows, readWhole, type ScopeReading } from './read-scope.ts';
+import {
+  EMPTY_OUTCOME,
+  isUnknown,
+  joinOutcomes,
+  type ReadOutcome,
+  type ReadWhole,
+  type ScopeReading,
+  type WalkResult,
+} from './walk-result.ts';
 import { deleteProvenRows } from './write-step.ts';
 
-/** Scopes whose suspects are read side by side at most. */
+/** Most scopes whose suspects are read side by side. */
 const WORKERS = 4;
-
-/**
- * Waited beyond the grace period (ms). When a request was sent is known by the database's clock only up to the time's
- * way to us: the earliest moment counts, which without the margin would be too early for a proof.
- */
+/** Added to the grace period, ms: times by the database's clock are only known to within a query's duration. */
 const MARGIN_MS = 20;
-/** The same where a little was not enough, or where a second try would be expensive. */
+/** The same for a second try, and where a second try would be expensive. */
 const WIDE_MARGIN_MS = 250;
 
-export interface ConfirmOptions {
-  readonly signal: AbortSignal;
-  /** Who lifts the brake. */
-  readonly accept: Operator | false;
-}
+export type ConfirmOptions = Pick<ScopeReading, 'signal' | 'accept'>;
 
-interface FinishOptions extends ConfirmOptions {
-  /** Waits for second proofs; else suspects are left to later readings. */
+type FinishOptions = ConfirmOptions & {
+  /** Waits for second proofs; otherwise suspects are left to later readings. */
   readonly patient: boolean;
   /** Takes the turn for one more full walk of a scope. */
   readonly walkTurn: <T>(task: () => Promise<T>) => Promise<T>;
-}
+};
 
 /**
  * Second proofs of suspected deletions (docs/design/deletions.md, "Confirming"): waits for the end of the grace
  * period, reads the rows again in the fewest pages, and deletes what is proven then. All scopes are read before
- * anything is deleted or called complete: so one proof of whose data it is, begun after the last request, serves them
- * all.
+ * anything is deleted or called complete, so that one proof of whose data it is serves them all.
  */
 export class DeletionConfirmer {
   readonly #context: ReadingContext;
   readonly #sessions: SessionPool;
-  /**
-   * By scope that was read again: when its last suspect was found (ms). Suspects that remain wait for a full walk, or
-   * for the next suspect: nothing is learnt from reading them again and again.
-   */
+  /** By scope that was read again: time of its last suspect, ms. It is read again only for a later one. */
   readonly #tried = new Map<string, number>();
 
   constructor(context: ReadingContext, sessions: SessionPool) {
@@ -67,24 +62,24 @@ export class DeletionConfirmer {
   ): Promise<ReadOutcome> {
     const scopes = await this.#context.store.suspectScopes(lists.name);
     const waiting = scopes.filter((each) => each.waiting > 0);
-    if (waiting.length > 0 && !options.patient) return NOTHING;
+    if (waiting.length > 0 && !options.patient) return EMPTY_OUTCOME;
     await this.#untilReady(lists, waiting, options.signal);
     const parents = new Set([...read.keys(), ...scopes.map(({ scope }) => scope.parent)]);
     const walked = new Map(read);
-    const again = await this.#each(lists, [...parents], options, (session) =>
-      this.#readAfterWalk(lists, session, walked, options),
-    );
+    const again = await this.#each(lists, parents, options.signal, async (session) => {
+      const outcome = await this.#readAfterWalk(lists, session, walked, options);
+      if (outcome.error !== undefined) parents.delete(session.scope.parent);
+      return outcome;
+    });
     // This also confirms what pages found complete.
     const unproven = await this.#context.source.whyNotProven(options.signal);
-    if (unproven !== undefined) return { ...NOTHING, totals: again.totals, error: again.error ?? unproven };
-    const left = [...parents].filter((parent) => !again.failed.has(parent));
-    const done = await this.#each(lists, left, options, (session, parent) =>
-      this.#finishScope(session, walked.get(parent), options),
+    if (unproven !== undefined) return { ...again, error: again.error ?? unproven };
+    const done = await this.#each(lists, parents, options.signal, (session) =>
+      this.#finishScope(session, walked.get(session.scope.parent), options),
     );
-    const error = again.error ?? done.error;
-    if (error === undefined) this.#noteTried(waiting);
-    const totals = addTotals(again.totals, done.totals);
-    return { ...NOTHING, totals, error, unproven: done.unproven };
+    const outcome = joinOutcomes(again, done);
+    if (outcome.error === undefined) this.#noteTried(waiting);
+    return outcome;
   }
 
   /** Deletes what is proven gone in the collection's scopes, unless the brake blocks it. */
@@ -92,9 +87,9 @@ export class DeletionConfirmer {
     const scopes = await this.#context.store.suspectScopes(lists.name);
     const parents = scopes.filter(({ proven }) => proven > 0).map(({ scope }) => scope.parent);
     const error = parents.length === 0 ? undefined : await this.#context.source.whyNotProven(options.signal);
-    if (error !== undefined) return { ...NOTHING, error };
-    return this.#each(lists, parents, options, async (session) => ({
-      ...NOTHING,
+    if (error !== undefined) return { ...EMPTY_OUTCOME, error };
+    return this.#each(lists, parents, options.signal, async (session) => ({
+      ...EMPTY_OUTCOME,
       totals: await this.#delete(session, options),
     }));
   }
@@ -105,7 +100,7 @@ export class DeletionConfirmer {
    */
   async confirmDue(
     lists: ListCollection,
-    options: ConfirmOptions,
+    signal: AbortSignal,
   ): Promise<ReadOutcome & { readonly againMs: number | undefined }> {
     const { store } = this.#context;
     const scopes = (await store.suspectScopes(lists.name)).filter(
@@ -117,22 +112,19 @@ export class DeletionConfirmer {
     const due = waits.filter(({ ms }) => ms <= 0).map(({ each }) => each);
     const later = waits.map(({ ms }) => ms).filter((ms) => ms > 0);
     const parents = due.map(({ scope }) => scope.parent);
-    const read = await this.#each(lists, parents, options, (session) =>
-      this.#readSuspects(lists, session, options),
+    const read = await this.#each(lists, parents, signal, (session) =>
+      this.#readSuspects(lists, session, { signal }),
     );
     // Also what a stop left, and what the brake blocked: it may let them pass now.
-    const deleted = await this.deleteProven(lists, options);
-    const error = read.error ?? deleted.error;
-    if (error === undefined) this.#noteTried(due);
-    const againMs = later.length === 0 ? undefined : Math.min(...later);
-    return { ...NOTHING, totals: addTotals(read.totals, deleted.totals), error, againMs };
+    const outcome = joinOutcomes(read, await this.deleteProven(lists, { signal }));
+    if (outcome.error === undefined) this.#noteTried(due);
+    return { ...outcome, againMs: later.length === 0 ? undefined : Math.min(...later) };
   }
 
   /** Reads rows again that seem to be gone: their first proof, if they are. */
-  async suspect(lists: ListCollection, keys: readonly string[], signal: AbortSignal): Promise<WalkResult> {
-    const scope: Scope = { userId: this.#context.fence.userId, collection: lists.name, parent: '' };
-    return this.#sessions.use(scope, lists, (session) =>
-      confirmRows(this.#reading(lists, session, { signal, accept: false }), keys),
+  suspect(lists: ListCollection, keys: readonly string[], signal: AbortSignal): Promise<WalkResult> {
+    return this.#sessions.use(lists, '', (session) =>
+      confirmRows(this.#reading(lists, session, { signal }), keys),
     );
   }
 
@@ -140,7 +132,7 @@ export class DeletionConfirmer {
   #reading(
     collection: ListCollection,
     session: ScopeSession,
-    { signal, accept }: ConfirmOptions,
+    { signal, accept = false }: ConfirmOptions,
   ): ScopeReading {
     return { context: this.#context, collection, session, signal, accept, priority: PRIORITY.FULL };
   }
@@ -168,18 +160,15 @@ export class DeletionConfirmer {
       const { outcome, error } = result;
       // The list's own row says whether it is gone (read-lists.ts).
       if (scope.parent !== '' && isUnknown(result)) break;
-      if (error !== undefined) return { ...NOTHING, totals, error };
+      if (error !== undefined) return { ...EMPTY_OUTCOME, totals, error };
       if (outcome === 'full-needed' || outcome === 'interrupted') break;
       const before = new Set(keys);
       keys = (await unproven()).filter((key) => before.has(key));
     }
-    return { ...NOTHING, totals };
+    return { ...EMPTY_OUTCOME, totals };
   }
 
-  /**
-   * Everything that one scope's full reading reads after its walk. As `#readSuspects`, it only reads.
-   * @param walked whole walks by parent: a second one takes the place of the first
-   */
+  /** All that one scope's full reading reads after its walk; it only reads. @param walked whole walks by parent */
   async #readAfterWalk(
     lists: ListCollection,
     session: ScopeSession,
@@ -189,29 +178,26 @@ export class DeletionConfirmer {
     const { store, clock, gracePeriodMs } = this.#context;
     const { scope } = session;
     const { parent } = scope;
-    let { totals, error } = await this.#readSuspects(lists, session, options);
+    let outcome = await this.#readSuspects(lists, session, options);
     const walkAgain = async (waitMs: number, isRead: (each: SuspectScope) => boolean): Promise<void> => {
       await clock.sleep(waitMs, options.signal);
       const next = await options.walkTurn(() => readWhole(this.#reading(lists, session, options)));
-      totals = addTotals(totals, next.totals);
-      error = next.error;
+      outcome = joinOutcomes(outcome, { ...EMPTY_OUTCOME, totals: next.totals, error: next.error });
       if (next.whole === undefined) walked.delete(parent);
       else walked.set(parent, next.whole);
-      if (error !== undefined) return;
+      if (outcome.error !== undefined) return;
       const later = (await store.suspectScopes(lists.name)).filter(
         (each) => each.scope.parent === parent && each.waiting > 0 && isRead(each),
       );
       if (later.length === 0) return;
       await this.#untilReady(lists, later, options.signal);
-      const again = await this.#readSuspects(lists, session, options);
-      totals = addTotals(totals, again.totals);
-      error = again.error;
+      outcome = joinOutcomes(outcome, await this.#readSuspects(lists, session, options));
     };
-    // Rows that came too lately to be suspected are old enough after the grace period.
-    if (error === undefined && options.patient && walked.get(parent)?.overlooks === true) {
+    // Rows that came too recently to be suspected are old enough after the grace period.
+    if (outcome.error === undefined && options.patient && walked.get(parent)?.overlooks === true) {
       await walkAgain(gracePeriodMs + WIDE_MARGIN_MS, () => true);
     }
-    if (error !== undefined || !walked.has(parent)) return { ...NOTHING, totals, error };
+    if (outcome.error !== undefined || !walked.has(parent)) return outcome;
     // In an unordered list it takes a second whole walk: one more is what a full reading may cost. (If the order is
     // trusted by then, that walk suspects by intervals what the first one missed.)
     if ((await store.suspectsOf(scope)).some(({ kind, proven }) => kind === 'pair' && !proven)) {
@@ -220,10 +206,10 @@ export class DeletionConfirmer {
       const waitMs = ended + gracePeriodMs - (await store.now()).getTime() + WIDE_MARGIN_MS;
       await walkAgain(Math.max(WIDE_MARGIN_MS, waitMs), needsReading);
     }
-    return { ...NOTHING, totals, error };
+    return outcome;
   }
 
-  /** Once it is proven whose data was read: deletes what the scope lacks, and says whether it is complete. */
+  /** Deletes what the scope lacks, and says whether it is complete. Called once it is proven whose data was read. */
   async #finishScope(
     session: ScopeSession,
     read: ReadWhole | undefined,
@@ -233,48 +219,41 @@ export class DeletionConfirmer {
     const { scope } = session;
     const hasProven = (await store.suspectsOf(scope)).some(({ proven }) => proven);
     const totals = hasProven ? await this.#delete(session, options) : NO_TOTALS;
-    if (read === undefined) return { ...NOTHING, totals };
+    if (read === undefined) return { ...EMPTY_OUTCOME, totals };
     const left = await store.suspectsOf(scope);
-    // A suspect that is younger than the walk counts, too: another reading may have missed what this one missed. None
-    // is left, either, where all were forgotten with a key that was refused.
+    // A suspect that is younger than the walk counts, too: another reading may have missed what this one missed. A
+    // refused key forgets all suspects, so `trusts` is asked as well.
     if (read.conclusive && !read.complete && left.length === 0 && source.trusts(read.began)) {
       const completeAsOf = new Date(read.began.getTime() - gracePeriodMs);
       // A collection of lists is complete as of the earliest of them: that is saved when all are read.
       const collection = scope.parent === '' ? { collection: { completeAsOf } } : {};
-      await session.write(() =>
-        mirror.endWalk(fence, scope, { scope: { completeAsOf }, ...collection }, session.committed),
-      );
+      const change = { scope: { completeAsOf }, ...collection };
+      await session.writes.run(() => mirror.endWalk(fence, scope, change, session.committed));
     }
-    return { ...NOTHING, totals, unproven: left.filter(({ proven }) => !proven).length };
+    return { ...EMPTY_OUTCOME, totals, unproven: left.filter(({ proven }) => !proven).length };
   }
 
-  async #delete(session: ScopeSession, { accept }: ConfirmOptions): Promise<ReadTotals> {
-    return addTotals(NO_TOTALS, await session.write(() => deleteProvenRows(this.#context, session, accept)));
+  async #delete(session: ScopeSession, { accept = false }: ConfirmOptions): Promise<ReadTotals> {
+    const deleted = await session.writes.run(() => deleteProvenRows(this.#context, session, accept));
+    return addTotals(NO_TOTALS, deleted);
   }
 
   async #each(
     lists: ListCollection,
-    parents: readonly string[],
-    { signal }: ConfirmOptions,
-    task: (session: ScopeSession, parent: string) => Promise<ReadOutcome>,
-  ): Promise<ReadOutcome & { readonly failed: ReadonlySet<string> }> {
-    let totals = NO_TOTALS;
-    let error: Error | undefined;
-    let unproven = 0;
-    const failed = new Set<string>();
-    await forEachConcurrently(parents, WORKERS, async (parent) => {
+    parents: Iterable<string>,
+    signal: AbortSignal,
+    task: (session: ScopeSession) => Promise<ReadOutcome>,
+  ): Promise<ReadOutcome> {
+    let outcome: ReadOutcome = EMPTY_OUTCOME;
+    await forEachConcurrently([...parents], WORKERS, async (parent) => {
       signal.throwIfAborted();
-      const scope: Scope = { userId: this.#context.fence.userId, collection: lists.name, parent };
-      const done = await this.#sessions.use(scope, lists, (session) => task(session, parent));
+      const done = await this.#sessions.use(lists, parent, task);
       if (done.error instanceof KeyRefused) throw done.error;
-      totals = addTotals(totals, done.totals);
-      unproven += done.unproven;
-      error ??= done.error;
-      if (done.error !== undefined) failed.add(parent);
+      outcome = joinOutcomes(outcome, done);
     });
     // A stopped reading has no error, but has not been tried.
     signal.throwIfAborted();
-    return { ...NOTHING, totals, error, unproven, failed };
+    return outcome;
   }
 
   /** When a second reading of the scope's rows may be a proof (ms since the epoch, the database's clock). */
@@ -297,7 +276,7 @@ export class DeletionConfirmer {
     if (milliseconds > 0) {
       observer.suspectsWait({ userId: fence.userId, collection: lists.name, rows, milliseconds });
     }
-    // Asked again after each wait: the database's clock counts, and ours may run faster.
+    // Checked again after each wait: the database's clock counts, and ours may run faster.
     for (; milliseconds > 0; milliseconds = await left()) await clock.sleep(milliseconds, signal);
     signal.throwIfAborted();
   }
@@ -309,7 +288,7 @@ export class DeletionConfirmer {
   }
 }
 
-/** Whether a second reading of the row may prove it gone; for `pair` only two whole walks can. */
+/** Whether reading the row again may prove it gone; for `pair` only two whole walks can. */
 function isReadAgain(kind: SuspectKind): boolean {
   return kind !== 'pair';
 }

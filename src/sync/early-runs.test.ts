@@ -53,12 +53,12 @@ class Polls {
 }
 
 describe('the next poll', () => {
-  it('is the line’s where no change was found', () => {
+  it('is the line’s if no change was found', () => {
     const polls = new Polls();
     expect([polls.poll(), polls.pollInTurn(), polls.pollInTurn()]).toEqual([MINUTE, MINUTE, MINUTE]);
   });
 
-  it('comes 15 s after one that found a change, then later and later, until it is the line’s again', () => {
+  it('comes 15 s after one that found a change, then at growing intervals until the line’s', () => {
     const polls = new Polls();
     polls.poll();
     expect(polls.pollInTurn(CHANGED)).toBe(15_000);
@@ -68,12 +68,12 @@ describe('the next poll', () => {
     expect(gaps.slice(0, 30)).toEqual(Array(30).fill(15_000));
     expect(gaps.length).toBeGreaterThan(90);
     expect(gaps.length).toBeLessThanOrEqual(40 + 75);
-    // The line keeps its moments.
+    // The line's runs stay in place.
     expect((polls.next.get('research_jobs') ?? 0) % MINUTE).toBe(0);
     expect(polls.pollInTurn()).toBe(MINUTE);
   });
 
-  it('is corrected once where its end could not know of the change, and needs no write more after that', () => {
+  it('is corrected by one write if the poll’s end was stored before the change was known', () => {
     const polls = new Polls();
     polls.poll();
     for (let poll = 0; poll < 20; poll += 1) polls.pollInTurn(CHANGED);
@@ -87,13 +87,13 @@ describe('the next poll', () => {
     expect(nextPollAt?.getTime()).toBe(NOON + MINUTE);
   });
 
-  it('is never where the line is never, and the line’s where its next run is more than five minutes away', () => {
+  it('is the line’s if the line never runs or its next run is more than five minutes away', () => {
     expect(new Polls(never).poll(CHANGED)).toBeNaN();
     expect(new Polls(eachMinutes(60)).poll(CHANGED)).toBe(60 * MINUTE);
     expect(new Polls(eachMinutes(5)).poll(CHANGED)).toBe(15_000);
   });
 
-  it('comes sooner after polls alone: full walks, of a list without known order, would follow each other', () => {
+  it('comes sooner after polls only: full walks of a list without known order would follow each other', () => {
     const polls = new Polls();
     polls.poll(CHANGED);
     const nextAfter = (reading: (asOf: Date, began: Date) => CollectionChange): number =>
@@ -102,7 +102,7 @@ describe('the next poll', () => {
     expect(nextAfter(polls.runs.onRead('research_jobs', 'full'))).toBe(MINUTE);
   });
 
-  it('is an early one until the line’s moment', () => {
+  it('is early until the line’s next run', () => {
     const polls = new Polls();
     polls.poll(CHANGED);
     expect([polls.runs.isEarly('research_jobs'), polls.runs.isEarly('lists')]).toEqual([true, false]);
@@ -110,7 +110,7 @@ describe('the next poll', () => {
     expect(polls.runs.isEarly('research_jobs')).toBe(false);
   });
 
-  it('comes later where polls take more pages, where there are many lists, and where the rate is small', () => {
+  it('comes later if polls take more pages, if there are many lists, and if the rate is small', () => {
     const after = (perMinute: number, pages: number, lists: number): number => {
       const polls = new Polls(eachMinutes(1), perMinute);
       for (const name of ['lists', 'watchlist', 'research'] as CollectionName[]) polls.poll(NOTHING, name, 0);
@@ -125,7 +125,7 @@ describe('the next poll', () => {
     expect(after(48, 1, 5_000)).toBe(MINUTE);
   });
 
-  it('leaves half of the rate to others, and comes never after less than 15 s', () => {
+  it('leaves half of the rate to others, and never comes after less than 15 s', () => {
     fc.assert(
       fc.property(
         fc.record({

@@ -35,7 +35,7 @@ it('a hint whose row was read is due again after 5 s, and 30 s after the event, 
   expect(againIn(hint({ step: 2 }), LONG_AGO)).toBeUndefined();
 });
 
-it('a hint whose row was read of a row that never comes is due again likewise', () => {
+it('a hint of a row that never appears is due again likewise', () => {
   expect(againIn(hint(), undefined)).toBe(5_000);
   expect(againIn(hint({ step: 2 }), undefined)).toBeUndefined();
 });
@@ -50,7 +50,7 @@ it('a hint whose row was read is due again within 5 to 30 s, whatever the clocks
   );
 });
 
-it('the hints’ part of the budget never gives more than half of the budget and five, in whatever steps it is asked', () => {
+it('the hint bucket never gives more than half of the budget plus five', () => {
   const step = fc.record({ ms: fc.nat(5_000), wants: fc.nat(8) });
   fc.assert(
     fc.property(fc.array(step, { maxLength: 200 }), fc.integer({ min: 1, max: 600 }), (steps, perMinute) => {

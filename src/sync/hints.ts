@@ -11,21 +11,18 @@ export type HintStore = ReturnType<typeof createHintStore>;
 /** The queue of an account's hints, and what the mirror has of the hinted rows. */
 export function createHintStore(db: Db, fence: Fence) {
   return {
-    /** The scope whose hint is due first, among these collections and except these scopes, with its due hints. */
+    /** The scope whose hint is due first, with its due hints; only in `among`, and none of `except`. */
     next: (among: readonly CollectionName[], except: readonly Scope[]) =>
       nextHints(db, fence.userId, among, except),
-    /** Those of the keys whose rows are live. */
+    /** The keys whose rows are live. */
     live: async (scope: Scope, keys: readonly string[]) =>
       new Set((await rowsOf(db, scope, keys)).filter(({ live }) => live).map(({ key }) => key)),
-    /** Live rows of the scope. */
+    /** Number of the scope's live rows. */
     size: (scope: Scope) => liveCount(db, scope),
-    /** Removes hints whose rows were read, or puts them off: see `judgeHint`. @throws LeaseLost */
+    /** Removes or postpones hints whose rows were read: see `judgeHint`. @throws LeaseLost */
     settle: async (scope: Scope, hints: readonly StoredHint[]) => {
-      const rows = await rowsOf(
-        db,
-        scope,
-        hints.map(({ key }) => key),
-      );
+      const keys = hints.map(({ key }) => key);
+      const rows = await rowsOf(db, scope, keys);
       const changedAt = new Map<string, Date | undefined>(rows.map((row) => [row.key, row.changedAt]));
       if (hints.some(({ key }) => key === '')) changedAt.set('', await lastChange(db, scope));
       await fenced(db, fence, (trx, now) => {
@@ -39,16 +36,12 @@ export function createHintStore(db: Db, fence: Fence) {
   };
 }
 
-/** The rows that the mirror has, deleted ones too. The key '' names none. */
-async function rowsOf(
-  db: Db,
-  scope: Scope,
-  named: readonly string[],
-): Promise<{ readonly key: string; readonly changedAt: Date; readonly live: boolean }[]> {
+/** The mirror's rows with these keys, including deleted ones. The key '' names none. */
+async function rowsOf(db: Db, scope: Scope, named: readonly string[]) {
   const table = tableOf(db.schema, scope.collection);
   const keys = named.filter((key) => key !== '');
   if (table.key === undefined || keys.length === 0) return [];
-  return readAccount(
+  return readAccount<{ key: string; changedAt: Date; live: boolean }>(
     db,
     scope.userId,
     sql`
@@ -61,7 +54,7 @@ async function rowsOf(
 /** When a row of the scope changed last. */
 async function lastChange(db: Db, scope: Scope): Promise<Date | undefined> {
   const table = tableOf(db.schema, scope.collection);
-  // Of one list among many all rows are read: the index of changes would lead through the changes of all lists.
+  // For one list among many it reads all rows of the list: the index of changes covers the changes of all lists.
   const newest =
     table.parent === undefined
       ? sql`t._changed_at as at from ${dataTable(table)} as t where ${inScope(table, scope)} order by t._change_id desc limit 1`
@@ -70,15 +63,15 @@ async function lastChange(db: Db, scope: Scope): Promise<Date | undefined> {
   return rows[0]?.at ?? undefined;
 }
 
-/** Requests that hints may have at once, after a quiet time. */
+/** Requests that hints may send at once after a quiet time. */
 export const BURST = 5;
-/** Part of the budget that hints may take (docs/design/plan.md, "Hints"). */
+/** Hints' share of the budget (docs/design/plan.md, "Hints"). */
 const SHARE = 0.5;
 
 /**
  * Token bucket of the requests that hints may send: half of what the budget allows, so that polls and walks always
- * have the other half. A reading may take more tokens than there are: the next one then waits longer. Moments are
- * milliseconds of one monotonic clock; rates are the budget's, in requests a minute, and may change.
+ * have the other half. A reading may take more tokens than there are; the next one then waits longer. Times are
+ * monotonic, ms. Rates are the budget's, in requests a minute, and may change.
  */
 export class HintBucket {
   #tokens = BURST;
@@ -88,11 +81,11 @@ export class HintBucket {
     this.#at = now;
   }
 
-  /** Whole tokens; 0 also where readings took more than there were. */
+  /** Whole tokens; 0 if readings took more than there were. */
   tokens(now: number, perMinute: number): number {
     this.#tokens = Math.min(BURST, this.#tokens + (now - this.#at) * tokensPerMs(perMinute));
     this.#at = now;
-    // Sums of fractions: a token that lacks less than a timer can measure is whole.
+    // Tolerates rounding: a token that lacks less than a timer can measure is whole.
     return Math.max(0, Math.floor(this.#tokens + 1e-6));
   }
 
@@ -100,7 +93,7 @@ export class HintBucket {
     this.#tokens -= requests;
   }
 
-  /** How long (ms) until there is a token. */
+  /** Time until there is a token, ms. */
   waitMs(now: number, perMinute: number): number {
     if (this.tokens(now, perMinute) > 0) return 0;
     return Math.ceil((1 - this.#tokens) / tokensPerMs(perMinute));
@@ -111,16 +104,16 @@ function tokensPerMs(perMinute: number): number {
   return (SHARE * perMinute) / 60_000;
 }
 
-/** A change that a poll mirrored at most so long (ms) before its event: the event says nothing new. */
+/** Longest time by which a change may be mirrored before its event, ms: then the event says nothing new. */
 const FOUND_BEFORE_MS = 60_000;
-/** When (ms after the event) a row that looks unchanged is read again: replicas lag, and events may come early. */
+/** When a row that looks unchanged is read again, ms after the event: replicas lag, and events may come early. */
 const AGAIN_MS = [5_000, 30_000] as const;
-/** Least time (ms) between two readings for the same event. */
+/** Least time between two readings for the same event, ms. */
 const APART_MS = 5_000;
 
 /**
- * What becomes of a hint whose row was read. Where the row has changed, the hint is done. Else it is due again, twice;
- * after that the event is taken for one that changed nothing, unless a poll or a full walk finds otherwise.
+ * Decides about a hint whose row was read. The hint is done if the row has changed. Otherwise it is due again, at most
+ * twice; after that the event counts as one that changed nothing.
  * @param changedAt when the row, or any row of the scope as a whole, changed last; undefined: the mirror has none
  * @param now by the database's clock, after the reading
  * @returns when it is due again; null: it is done
@@ -133,7 +126,7 @@ export function judgeHint(
   if (changedAt !== undefined && changedAt.getTime() >= hintedAt.getTime() - FOUND_BEFORE_MS) return null;
   const afterEvent = AGAIN_MS[step];
   if (afterEvent === undefined) return null;
-  // The database's clock may have been set meanwhile, so the wait from now is bounded both ways.
+  // Bounded both ways, since the database's clock may have been set meanwhile.
   const inMs = hintedAt.getTime() + afterEvent - now.getTime();
   return new Date(now.getTime() + Math.min(Math.max(inMs, APART_MS), afterEvent));
 }

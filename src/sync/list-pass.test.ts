@@ -2,15 +2,18 @@ import fc from 'fast-check';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { StoredScope } from '../mirror/scope-store.ts';
 import { collection, type ListCollection } from '../model/collections.ts';
-import type { DueScopesBounds } from './account-store.ts';
-import { type ListPassOptions, passOverScopes } from './read-lists.ts';
+import type { AccountStore } from './account-store.ts';
+import { passOverScopes } from './read-lists.ts';
+
+type DueScopesBounds = Parameters<AccountStore['dueScopes']>[1];
+type ListPassOptions = Parameters<typeof passOverScopes>[1];
 
 const SINCE = new Date('2026-01-01T00:00:00Z');
 /** So that one list is read at a time. */
 const ALWAYS = (): boolean => true;
 const after = (ms: number): Date => new Date(SINCE.getTime() + ms);
 
-/** Lists in memory, with the rules of the real query: those that changed first where asked, then those unread longest. */
+/** Lists in memory with the real query's order: changed ones first if requested, then those unread longest. */
 class Lists {
   readonly readAt: Map<string, number>;
   readonly due = new Set<string>();
@@ -70,7 +73,7 @@ function pass(more: Partial<ListPassOptions> = {}, read: (id: string) => unknown
 }
 
 describe('a pass over lists', () => {
-  it.each([false, true])('ends with the line’s next run; over due lists (%s), too', async (dueOnly) => {
+  it.each([false, true])('ends with the line’s next run; due lists only: %s', async (dueOnly) => {
     let now = SINCE.getTime();
     const bounded = { crowded: ALWAYS, dueOnly, now: () => new Date(now), until: after(10) };
     for (const id of lists.readAt.keys()) lists.due.add(id);
@@ -84,7 +87,7 @@ describe('a pass over lists', () => {
   });
 
   it.each(['changed', 'unread'] as const)(
-    'that begins with those %s reads a list that comes due meanwhile before those that are only old',
+    'that begins with %s lists reads a list that comes due meanwhile before old ones',
     async (first) => {
       const read: string[] = [];
       await pass({ crowded: ALWAYS, first }, (id) => {
@@ -96,7 +99,7 @@ describe('a pass over lists', () => {
     },
   );
 
-  it('tries a list that failed once a pass', async () => {
+  it('tries a failed list once', async () => {
     let tries = 0;
     await pass({}, (id) => {
       if (id === '7') tries += 1;
@@ -105,7 +108,7 @@ describe('a pass over lists', () => {
     expect(tries).toBe(1);
   });
 
-  it('ends with the error that a read throws, once all reads have ended', async () => {
+  it('ends with the error of a read after all reads have ended', async () => {
     let open = 0;
     const failing = pass({}, async (id) => {
       open += 1;
@@ -117,7 +120,7 @@ describe('a pass over lists', () => {
     expect(open).toBe(0);
   });
 
-  it('starves no list, however many change again and again, and however short the runs are', async () => {
+  it('starves no list, however many lists change again and again and however short the runs are', async () => {
     const shapes = fc.record({
       count: fc.integer({ min: 1, max: 80 }),
       changing: fc.integer({ min: 0, max: 80 }),
@@ -150,7 +153,7 @@ describe('a pass over lists', () => {
     );
   });
 
-  it('reads the lists of a batch one at a time where requests wait for slots, else four at most', async () => {
+  it('reads at most four lists of a batch at a time, and one if requests wait for slots', async () => {
     const side: number[] = [];
     let open = 0;
     await pass({ crowded: () => side.length < 20 || side.length >= 40 }, async () => {

@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
 import { VirtualClock } from '@research-mirror/runtime/testing/virtual-clock';
 import { longReadings } from './account-reader.ts';
-import { NOTHING, type ReadOutcome } from './walk-result.ts';
+import { EMPTY_OUTCOME, type ReadOutcome } from './walk-result.ts';
 
-/** Readings of lists, and when (s) they said that they were under way. */
+/** Readings of lists, and when they reported that they were running, s. */
 function readings() {
   const clock = new VirtualClock();
   const begin = clock.now();
@@ -19,7 +19,7 @@ function readings() {
   const read = async (seconds: number, atOnce: boolean, error?: Error): Promise<void> => {
     const reading = duringLong('lists', { atOnce }, async (): Promise<ReadOutcome> => {
       await clock.sleep(seconds * 1_000);
-      return { ...NOTHING, error };
+      return { ...EMPTY_OUTCOME, error };
     });
     await clock.advance(seconds * 1_000);
     await reading;
@@ -27,13 +27,13 @@ function readings() {
   return { read, told };
 }
 
-it('a long reading says that it is under way at once, and each minute', async () => {
+it('a long reading reports at once and each minute', async () => {
   const { read, told } = readings();
   await read(150, true);
   expect(told).toEqual([0, 60, 120]);
 });
 
-it('a long reading says so after a minute where it may be short', async () => {
+it('a reading that may be short reports after a minute', async () => {
   const { read, told } = readings();
   await read(59, false);
   expect(told).toEqual([]);
@@ -41,7 +41,7 @@ it('a long reading says so after a minute where it may be short', async () => {
   expect(told).toEqual([59 + 60]);
 });
 
-it('a long reading says nothing after one that failed, until one has ended well', async () => {
+it('a long reading reports nothing after a failed one, until one has ended well', async () => {
   const { read, told } = readings();
   await read(10, true, new Error('away'));
   expect(told).toEqual([0]);

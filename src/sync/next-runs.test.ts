@@ -28,7 +28,7 @@ describe('the schedule', () => {
   const next = (user: string, now: Date, which: keyof NextRuns = 'nextFullAt'): number =>
     schedule.of(user)('lists', now)[which]?.getTime() ?? 0;
 
-  it('spreads full walks over the hour after their line, each account always at its own moment', () => {
+  it('spreads full walks over the hour after their line, each account always at its own time', () => {
     const moments = users.map((user) => next(user, at(12, 0)));
     expect(Math.min(...moments)).toBeGreaterThanOrEqual(at(0, 0, 3).getTime());
     expect(Math.max(...moments)).toBeLessThan(at(1, 0, 3).getTime());
@@ -36,7 +36,7 @@ describe('the schedule', () => {
     expect(next('7', at(13, 0))).toBe(next('7', at(14, 0)));
   });
 
-  it('spreads polls over three quarters of their minute, and each account keeps its second', () => {
+  it('spreads polls over three quarters of their minute, each account always at its own second', () => {
     const moments = users.map((user) => next(user, at(12, 0), 'nextPollAt'));
     expect(Math.min(...moments)).toBeGreaterThan(at(12, 0).getTime());
     expect(Math.max(...moments)).toBeLessThan(at(12, 1).getTime() + 45_000);
@@ -48,7 +48,7 @@ describe('the schedule', () => {
     expect(later).toEqual(moments.map((moment) => moment + 60_000));
   });
 
-  it('does not skip an account whose place comes after the moment of its line', () => {
+  it('does not skip an account whose place comes after the line’s run', () => {
     for (const user of users) {
       const run = next(user, at(23, 0));
       expect(next(user, new Date(run - 1))).toBe(run);

@@ -8,7 +8,7 @@ const claimOf = (at: number, parent = '') => ({
 });
 
 describe('a proof', () => {
-  it('counts for a minute from when its request was sent, whenever it was answered', () => {
+  it('counts for a minute after its request was sent, whenever it was answered', () => {
     const proofs = new Proofs();
     expect(proofs.covers('a', 0)).toBe(false);
     proofs.proven('a', proofs.event(), 1_000);
@@ -16,7 +16,7 @@ describe('a proof', () => {
     expect(moments.map((moment) => proofs.covers('a', moment))).toEqual([false, true, true, false]);
   });
 
-  it('is none any more of a key that was refused; what its answers were to make true is forgotten', () => {
+  it('is void after its key was refused; claims from the key’s answers are forgotten', () => {
     const proofs = new Proofs();
     proofs.proven('a', proofs.event(), 0);
     proofs.answered('a');
@@ -31,7 +31,7 @@ describe('a proof', () => {
     expect([proofs.refused('b', 6_000), proofs.hasClaims]).toEqual([false, true]);
   });
 
-  it('is owed by each key for what earlier processes left, and by this one for its own answers alone', () => {
+  it('is needed of each key for the answers of earlier processes, but owed only for this process’s own', () => {
     const proofs = new Proofs();
     expect([proofs.owesProof('a'), proofs.isProvenSince('a', proofs.lastAnswer('a'))]).toEqual([
       false,
@@ -41,7 +41,7 @@ describe('a proof', () => {
     expect(proofs.isProvenSince('a', proofs.lastAnswer('a'))).toBe(true);
   });
 
-  it('does not take away a claim of its scope that was made while the former one was stored', () => {
+  it('keeps a claim that replaced the one of its scope while that was stored', () => {
     const proofs = new Proofs();
     proofs.claim(claimOf(1));
     proofs.proven('a', proofs.event(), 0);

@@ -4,25 +4,25 @@ import { scopeName } from '../model/collections.ts';
 /** Longest time between sending a proof and a request whose answer rests on it, ms. */
 export const PROOF_MS = 60_000;
 
-/** Proofs of one key; events are numbered in their order. */
-interface KeyProofs {
+/** A key without proofs or answers; events are numbered in their order. */
+const NEW_KEY = {
   /** Time of sending of its last good proof (ms, monotonic), and that event's number. */
-  sentAt: number;
-  sent: number;
+  sentAt: Number.NEGATIVE_INFINITY,
+  sent: -1,
   /** Its last answer. Before the first one: the answers of earlier processes. */
-  answered: number;
-  isUsed: boolean;
-}
+  answered: 0,
+  isUsed: false,
+};
 
 /**
  * Tracks which answers belong to the account, by key (docs/design/ownership.md, "Whose data"). A proof is a ping that
- * named the account as the key's owner. A request may be sent within a minute of its key's proof. Conclusions from many
- * answers (deletions, "complete as of") need a proof of each key that was sent after its last answer.
+ * named the account as the key's owner. A request may be sent within a minute of its key's proof. Deletions and
+ * "complete as of" need a proof of each key that was sent after its last answer.
  */
 export class Proofs {
   #events = 0;
-  readonly #keys = new Map<string, KeyProofs>();
-  /** Scopes that readings found complete. Only in memory: the next process rereads them. */
+  readonly #keys = new Map<string, typeof NEW_KEY>();
+  /** Scopes that readings found complete; in memory only. */
   readonly #claims = new Map<string, { readonly claim: CompleteScope; readonly at: number }>();
   /** Time of the last refusal of a key with unproven answers (ms, the database's time). */
   #distrustedAt = Number.NEGATIVE_INFINITY;
@@ -32,7 +32,7 @@ export class Proofs {
     return (this.#events += 1);
   }
 
-  /** A request that is sent at `moment` may rest on the last proof. */
+  /** Whether a request that is sent at `moment` (ms, monotonic) may rest on the last proof. */
   covers(keyHash: string, moment: number): boolean {
     const age = moment - this.#of(keyHash).sentAt;
     return age >= 0 && age <= PROOF_MS;
@@ -60,7 +60,7 @@ export class Proofs {
     return isUsed && answered > sent;
   }
 
-  /** Adds a claim after what it rests on is committed. It replaces an earlier one of its scope. */
+  /** Adds a claim, which replaces an earlier one of its scope. */
   claim(claim: CompleteScope): void {
     if (this.trusts(claim.completeAsOf))
       this.#claims.set(scopeName(claim.scope), { claim, at: this.event() });
@@ -96,10 +96,7 @@ export class Proofs {
     }
   }
 
-  /**
-   * Notes that the key is refused: its answers stay unproven, and current readings may rest on them.
-   * @returns whether conclusions rest on some of them
-   */
+  /** Notes that the key is refused: its answers stay unproven. @returns whether conclusions may rest on some of them */
   refused(keyHash: string, now: number): boolean {
     const isOwed = this.owesProof(keyHash);
     this.#keys.delete(keyHash);
@@ -109,18 +106,12 @@ export class Proofs {
     return true;
   }
 
-  /** Drops all claims: no proof will follow. */
   forgetClaims(): void {
     this.#claims.clear();
   }
 
-  #of(keyHash: string): KeyProofs {
-    const known = this.#keys.get(keyHash) ?? {
-      sentAt: Number.NEGATIVE_INFINITY,
-      sent: -1,
-      answered: 0,
-      isUsed: false,
-    };
+  #of(keyHash: string): typeof NEW_KEY {
+    const known = this.#keys.get(keyHash) ?? { ...NEW_KEY };
     this.#keys.set(keyHash, known);
     return known;
   }

@@ -44,7 +44,7 @@ async function mirrored(variant: SourceVariant, rows: number) {
 }
 
 describe('a reading of hinted rows', () => {
-  it('tells of them all in the end, however short each part of it is, and then the mirror has them', async () => {
+  it('covers all of them in the end, however short its parts are, and then the mirror has them', async () => {
     const ordered = variants('falling', 'rising');
     await fc.assert(
       fc.asyncProperty(
@@ -75,7 +75,7 @@ describe('a reading of hinted rows', () => {
     );
   });
 
-  it('tells of no row that it did not read, whatever an earlier poll left open, also where changed rows move to the top', async () => {
+  it('covers no row that it did not read, whatever an earlier poll left open, even if changed rows move to the top', async () => {
     const any = variants('falling', 'rising', 'updated', 'shuffled');
     await fc.assert(
       fc.asyncProperty(
@@ -99,7 +99,7 @@ describe('a reading of hinted rows', () => {
     );
   });
 
-  it('of known rows asks for them alone, and of others by a poll that brings known ones along', async () => {
+  it('requests known rows only, and new ones by a poll that brings known ones along', async () => {
     const { list, account, ask } = await mirrored(FALLING, 300);
     await ask(['150', '145'], 5);
     expect(account.sent.map(({ cursor }) => cursor)).toEqual(['151']);
@@ -112,7 +112,7 @@ describe('a reading of hinted rows', () => {
     expect(account.sent.at(-1)?.cursor).toBe('21');
   });
 
-  it('asks for twenty rows at a known one, and for a full page where one may be new', async () => {
+  it('requests twenty rows at a known one, and a full page if one may be new', async () => {
     const { list, account, ask } = await mirrored({ ...FALLING, pageSize: 500 }, 1_200);
     await ask(['600'], 5);
     const { covers } = await ask([String(list.insert())], 5);
@@ -120,14 +120,14 @@ describe('a reading of hinted rows', () => {
     expect(account.sent.map(({ limit }) => limit)).toEqual([20, 500]);
   });
 
-  it('breaks off at its bound, and tells what it read until then', async () => {
+  it('stops at its bound, and covers what it read until then', async () => {
     const { account, ask } = await mirrored(FALLING, 300);
     const { covers } = await ask(['280', '275', '180', '80'], 2);
     expect(account.sent).toHaveLength(2);
     expect(['280', '275', '180', '80'].map(covers)).toEqual([true, true, true, false]);
   });
 
-  it('of a scope as a whole is a poll, however long it takes', async () => {
+  it('polls if the scope as a whole is hinted, however long that takes', async () => {
     const { account, ask } = await mirrored(FALLING, 300);
     const { covers } = await ask([], 1, { whole: true });
     expect(covers('')).toBe(true);
@@ -135,7 +135,7 @@ describe('a reading of hinted rows', () => {
     expect(account.sent.length).toBeGreaterThanOrEqual(20);
   });
 
-  it('looks at the top where a known row is not in its place: changed rows may move there', async () => {
+  it('reads the top if a known row is not in its place: changed rows may move there', async () => {
     const { list, account, ask } = await mirrored({ ...FALLING, order: 'updated' }, 60);
     list.update(18);
     expect(account.stale(NAME)).toEqual(['42']);
@@ -145,7 +145,7 @@ describe('a reading of hinted rows', () => {
     expect(account.sent.map(({ cursor }) => cursor)).toEqual(['43', undefined]);
   });
 
-  it('tells nothing of a row that is not in its place, where the poll that follows is broken off', async () => {
+  it('does not cover a row that is not in its place if the poll that follows is interrupted', async () => {
     const { clock, list, account, ask } = await mirrored(FALLING, 300);
     list.delete(258);
     const stop = new AbortController();
@@ -156,7 +156,7 @@ describe('a reading of hinted rows', () => {
     expect((await reading).covers('42')).toBe(false);
   });
 
-  it('says that all rows must be read where the order is not known and the top did not show them', async () => {
+  it('needs a full walk if the order is not known and the top did not show the rows', async () => {
     const { list, account, ask } = await mirrored({ ...FALLING, order: 'shuffled' }, 60);
     const [first = '', ...others] = list.liveKeys();
     const seen = await ask([first], 5);

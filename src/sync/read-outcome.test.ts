@@ -7,12 +7,12 @@ function walked(result: Partial<WalkResult>): WalkResult {
   return { error: undefined, totals: NO_TOTALS, suspects: false, ...result } as WalkResult;
 }
 
-it('a walk that brought rows into doubt has its collection settled, others none', () => {
+it('a walk that suspects rows has its collection confirmed, any other none', () => {
   expect(readOutcomeOf('watchlist', walked({ suspects: true })).suspects).toEqual(['watchlist']);
   expect(readOutcomeOf('watchlist', walked({})).suspects).toEqual([]);
 });
 
-it('a walk that failed says why; a refused key ends all reading', () => {
+it('a failed walk says why, and a refused key ends all reading', () => {
   const error = new Error('page 2 was refused');
   expect(readOutcomeOf('watchlist', walked({ error })).error).toBe(error);
   const refused = new KeyRefused('every API key of the account is refused', 401);

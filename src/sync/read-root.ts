@@ -10,8 +10,7 @@ import {
 } from '../model/collections.ts';
 import { KeyRefused, LeaseLost } from '../model/errors.ts';
 import { ageOf, stateOf } from '../model/page.ts';
-import { type CollectionChange, type WalkEnd, addTotals, NO_TOTALS, totalsOf } from '../model/sync-events.ts';
-import type { Operator } from '../postgres/operator-log.ts';
+import { addTotals, NO_TOTALS, totalsOf } from '../model/sync-events.ts';
 import { failureMessage } from '../postgres/sql-state.ts';
 import { PRIORITY } from '../service/rate-groups.ts';
 import { NO_PAGE } from '../walk/take-page.ts';
@@ -20,24 +19,24 @@ import type { EarlyRuns } from './early-runs.ts';
 import { both, pollScope, readAll, readWhole } from './read-scope.ts';
 import { carryingFreed, type ReadingContext } from './reading-context.ts';
 import type { SessionPool } from './scope-session.ts';
-import { NOTHING, type ReadOutcome, readOutcomeOf, type WalkResult } from './walk-result.ts';
+import {
+  EMPTY_OUTCOME,
+  type ReadOutcome,
+  readOutcomeOf,
+  type ScopeReading,
+  type WalkResult,
+} from './walk-result.ts';
 
-export interface ReadRequest {
+export interface ReadRequest extends Pick<ScopeReading, 'signal' | 'accept'> {
   /**
    * - `full`: every row; missing rows are read again after the grace period, and deleted
    * - `rows`: every row; missing rows stay suspected
-   * - `poll`: new rows and changes of unfinished rows; `fullNeeded` where a poll can't find them
-   * - `current`: as `poll`, or as `rows` where a poll can't find them
+   * - `poll`: new rows and changes of unfinished rows; `fullNeeded` if a poll can't find them
+   * - `current`: as `poll`, or as `rows` if a poll can't find them
    */
   readonly what: 'full' | 'rows' | 'poll' | 'current';
-  readonly signal: AbortSignal;
-  /**
-   * It is a run of the schedule. Of many lists, those unread longest are read: it ends with the cron line's next
-   * poll. Default: all are read.
-   */
+  /** A run of the schedule, which ends with the cron line's next poll. Default: all lists are read. */
   readonly scheduled?: boolean;
-  /** Who lifts the brake of deletions. */
-  readonly accept?: Operator | false;
 }
 
 /** One reading of each kind and collection at a time: a second request waits, and begins its own. */
@@ -60,34 +59,31 @@ export class ReadingTurns {
     });
   }
 
-  /** A full walk of the collection is under way. */
+  /** Whether a full walk of the collection is running. */
   isWalking(name: CollectionName): boolean {
     return this.#running.has(`${name}/full`);
   }
 }
 
-/** What readings of an account's collections share. */
-export interface RootReading {
-  readonly context: ReadingContext;
-  readonly sessions: SessionPool;
-  readonly confirmer: DeletionConfirmer;
-  readonly turns: ReadingTurns;
-  readonly runs: EarlyRuns;
-}
-
-/** Reads a collection that is one scope. */
+/** Reads a collection that is one scope. @param shared what all readings of an account share */
 export function readRoot(
-  { context, sessions, confirmer, turns, runs }: RootReading,
+  shared: {
+    readonly context: ReadingContext;
+    readonly sessions: SessionPool;
+    readonly confirmer: DeletionConfirmer;
+    readonly turns: ReadingTurns;
+    readonly runs: EarlyRuns;
+  },
   found: ListCollection,
   { what, signal, scheduled = false, accept = false }: ReadRequest,
 ): Promise<ReadOutcome> {
+  const { context, sessions, confirmer, turns, runs } = shared;
   const { name } = found;
-  const scope: Scope = { userId: context.fence.userId, collection: name, parent: '' };
-  return sessions.use(scope, found, async (session) => {
+  return sessions.use(found, '', async (session) => {
     const reading = { context, collection: found, session, signal, accept };
     const [onRest, onRead] = [runs.onRead(name, 'poll'), runs.onRead(name, 'full')];
     const full = { ...reading, onRest, onRead, priority: PRIORITY.FULL };
-    // While a first load goes on, polls bring what is new.
+    // During a first load, polls bring what is new.
     const poll = async (): Promise<WalkResult | undefined> => {
       if (!session.everComplete && session.memory.frontier === null) return undefined;
       if (childrenOf(name).length > 0) runs.noteLists(session.memory.rows);
@@ -96,7 +92,7 @@ export function readRoot(
       const onPoll = runs.onPoll(name);
       const polled = await pollScope({ ...reading, early, onRead: onPoll, priority: PRIORITY.POLL });
       if (polled.outcome === 'full-needed') return undefined;
-      // One that did not end well leaves its run due; in a first load all rows are new.
+      // A poll that failed leaves its run due; in a first load all rows are new.
       const isWell = polled.outcome === 'reached' || polled.outcome === 'complete';
       const sooner = isWell && session.everComplete ? runs.notePoll(name, began, polled.totals) : undefined;
       if (sooner !== undefined) await context.store.saveCollection(name, sooner);
@@ -109,19 +105,17 @@ export function readRoot(
       // A part was read before the call: a poll brings what is new there, and what may have changed.
       return both(walked, (await turns.run(name, 'poll', poll)) ?? (await readAll(full)));
     };
-    // Second proofs of the rows that were not seen. The wait for them is outside the turn: other full walks may go on
-    // meanwhile.
+    // Second proofs of the rows that were not seen. The wait is outside the turn: other full walks may run meanwhile.
     const finish = async (walked: WalkResult): Promise<ReadOutcome> => {
       const outcome = readOutcomeOf(name, walked);
-      const { whole: read } = walked;
-      if (outcome.error !== undefined || read === undefined) return outcome;
-      const open = new Map(read.complete ? [] : [['', read] as const]);
-      const patient = what === 'full';
+      const { whole } = walked;
+      if (outcome.error !== undefined || whole === undefined) return outcome;
+      const open = new Map(whole.complete ? [] : [['', whole] as const]);
       const confirmed = await turns.run(name, 'suspects', () =>
         confirmer.finish(found, open, {
           signal,
           accept,
-          patient,
+          patient: what === 'full',
           walkTurn: (task) => turns.run(name, 'full', task),
         }),
       );
@@ -133,11 +127,11 @@ export function readRoot(
     const polled = await turns.run(name, 'poll', poll);
     if (polled !== undefined && session.everComplete) return readOutcomeOf(name, polled);
     if (what === 'poll') {
-      if (polled === undefined) return { ...NOTHING, fullNeeded: true };
-      // The first load is under way, or has to go on.
+      if (polled === undefined) return { ...EMPTY_OUTCOME, fullNeeded: true };
+      // The first load is running, or has to go on.
       return { ...readOutcomeOf(name, polled), fullNeeded: !turns.isWalking(name) };
     }
-    // After a full walk that is under way, a poll may do.
+    // After a full walk that is running, a poll may do.
     const read = await turns.run(name, 'full', async () => {
       const again = session.everComplete ? await turns.run(name, 'poll', poll) : undefined;
       return again === undefined ? { walked: await rows() } : { again };
@@ -146,57 +140,54 @@ export function readRoot(
   });
 }
 
-/**
- * Reads an endpoint that answers one object: its row is a page with one item, whose key is the account's.
- * @throws LeaseLost, KeyRefused
- */
+/** Reads an endpoint that answers one object: a page with one item, the account's row. @throws LeaseLost, KeyRefused */
 export async function readSingle(
   context: ReadingContext,
   { name, path, route }: SingleCollection,
-  onRead: (asOf: Date, began: Date) => CollectionChange,
+  onRead: NonNullable<ScopeReading['onRead']>,
   signal: AbortSignal,
 ): Promise<ReadOutcome> {
-  const scope: Scope = { userId: context.fence.userId, collection: name, parent: '' };
+  const { fence, mirror, source, clock, observer } = context;
+  const scope: Scope = { userId: fence.userId, collection: name, parent: '' };
   const kind = 'single';
-  const startedAt = new Date(context.clock.now());
-  const startedTick = context.clock.monotonic();
+  const startedAt = new Date(clock.now());
+  const startedTick = clock.monotonic();
   let totals = NO_TOTALS;
   /** Undefined: the scope was not opened, so nothing is known of its observations. */
-  let opened: number | undefined;
-  context.observer.walkStarted({ scope, kind, resumed: false });
+  let lastObs: number | undefined;
+  observer.walkStarted({ scope, kind, resumed: false });
   const ended = (outcome: 'complete' | 'failed' | 'interrupted', error?: Error): void => {
     const { pages, items, inserted, updated } = totals;
-    const milliseconds = context.clock.monotonic() - startedTick;
-    const counts = { pages, items, inserted, updated };
-    context.observer.walkEnded({ scope, kind, outcome, error, ...counts, milliseconds });
+    const milliseconds = clock.monotonic() - startedTick;
+    observer.walkEnded({ scope, kind, outcome, error, pages, items, inserted, updated, milliseconds });
   };
   try {
-    const { lastObs } = await context.store.openScope(scope);
-    opened = lastObs;
-    let sentAfter = context.clock.monotonic();
-    const answer = await context.source.object({
+    const after = (await context.store.openScope(scope)).lastObs;
+    lastObs = after;
+    let sentAfter = clock.monotonic();
+    const answer = await source.object({
       path: path(),
       route,
       priority: PRIORITY.POLL,
       signal: new AbortController().signal,
       stop: signal,
       mayStart: () => {
-        sentAfter = context.clock.monotonic();
+        sentAfter = clock.monotonic();
         return true;
       },
       onExchange: ({ status }) => {
         totals = addTotals(totals, { requests: 1, rateLimited: status === 429 ? 1 : 0 });
       },
     });
-    const { source, fields, served } = answer;
+    const { served } = answer;
     const agedMs = ageOf(answer);
     const polledAt = new Date(startedAt.getTime() - agedMs);
-    const item = { source, state: stateOf(fields), key: '', problem: undefined };
+    const item = { source: answer.source, state: stateOf(answer.fields), key: '', problem: undefined };
     const result = await carryingFreed(context, (alsoInTransaction) =>
-      context.mirror.applyPage(context.fence, {
+      mirror.applyPage(fence, {
         scope,
-        obs: lastObs + 1,
-        after: lastObs,
+        obs: after + 1,
+        after,
         page: { items: [item], hasMore: undefined, nextCursor: undefined, ...(served && { served }) },
         sentAfter: sentAfter - agedMs,
         taken: NO_PAGE,
@@ -218,32 +209,33 @@ export async function readSingle(
     totals = addTotals(totals, { ...counts, pages: 1, items: 1 });
     if (result.state === 'applied') {
       const { completeAsOf } = result.decided;
-      if (completeAsOf !== undefined) context.source.claimComplete({ scope, completeAsOf });
+      if (completeAsOf !== undefined) source.claimComplete({ scope, completeAsOf });
       if (result.changed !== undefined) context.onChanged(result.changed);
     }
-    context.observer.pageWritten({ scope, kind, ...counts, items: 1 });
+    observer.pageWritten({ scope, kind, ...counts, items: 1 });
     ended('complete');
-    return { ...NOTHING, totals };
+    return { ...EMPTY_OUTCOME, totals };
   } catch (cause) {
     if (cause instanceof LeaseLost) throw cause;
     if (isStopped(cause)) {
       ended('interrupted');
-      return { ...NOTHING, totals };
+      return { ...EMPTY_OUTCOME, totals };
     }
     const error = cause instanceof Error ? cause : new Error(messageOf(cause));
     ended('failed', error);
     if (error instanceof KeyRefused) throw error;
-    const failure = { message: failureMessage(error), at: new Date(context.clock.now()) };
-    const walkEnd: WalkEnd = {
+    const failure = { message: failureMessage(error), at: new Date(clock.now()) };
+    const collection = { state: 'failing', failure } as const;
+    const walkEnd = {
       scope,
       kind,
       startedAt,
       outcome: 'failed',
       totals,
       error: failure.message,
-      collection: { state: 'failing', failure },
-    };
-    await context.mirror.endWalk(context.fence, scope, { scope: { failure }, walkEnd }, opened);
-    return { ...NOTHING, error, totals };
+      collection,
+    } as const;
+    await mirror.endWalk(fence, scope, { scope: { failure }, walkEnd }, lastObs);
+    return { ...EMPTY_OUTCOME, error, totals };
   }
 }

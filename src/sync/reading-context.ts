@@ -1,7 +1,7 @@
 import type { Clock } from '@research-mirror/runtime/clock';
 import type { KeyStore } from '@research-mirror/runtime/kept-keys';
 import type { Mirror } from '../mirror/mirror.ts';
-import type { ChangedTable } from '../mirror/page-record.ts';
+import type { ChangedTable, PageRecord } from '../mirror/page-record.ts';
 import type {
   DeletionsJudged,
   PageWritten,
@@ -10,12 +10,10 @@ import type {
   WalkStarted,
 } from '../model/sync-events.ts';
 import type { Fence } from '../postgres/fenced.ts';
-import type { RecordFreed } from '../service/budget-store.ts';
-import type { FreedSlots } from '../service/slot-store.ts';
 import type { AccountSource } from './account-source.ts';
 import type { AccountStore } from './account-store.ts';
 
-/** What functions that read an account need: service, mirror, and who gets their events. */
+/** What functions that read an account need. */
 export interface ReadingContext {
   readonly fence: Fence;
   readonly source: AccountSource;
@@ -34,35 +32,35 @@ export interface ReadingContext {
 /**
  * Runs a write that stores the budget's freed slots in its transaction. If it fails, or leaves them out, they wait
  * for the next one.
- * @param write gets what to do inside the transaction; does it again where it tries again
+ * @param write runs its argument inside the transaction, once per attempt
  */
 export async function carryingFreed<T>(
-  reader: Pick<ReadingContext, 'source' | 'store'>,
-  write: (alsoInTransaction: (trx: Parameters<RecordFreed>[0]) => Promise<void>) => Promise<T>,
+  { source, store }: ReadingContext,
+  write: (alsoInTransaction: PageRecord['alsoInTransaction']) => Promise<T>,
 ): Promise<T> {
-  const freed: readonly FreedSlots[] = reader.source.takeFreed();
+  const freed = source.takeFreed();
   let carried = false;
   try {
     return await write(async (trx) => {
       // Once a key turned out to be another account's, nothing is written of earlier answers.
-      reader.source.assertOwn();
+      source.assertOwn();
       carried = true;
-      for (const each of freed) await reader.store.recordFreed(trx, each);
+      for (const each of freed) await store.recordFreed(trx, each);
     });
   } catch (error) {
     carried = false;
     throw error;
   } finally {
-    if (!carried) reader.source.putBack(freed);
+    if (!carried) source.putBack(freed);
   }
 }
 
-/** Gets the events of readings. Logs, metrics and progress are made of these alone. */
+/** Gets the events of readings: all that logs, metrics and progress need. */
 export interface SyncObserver {
   walkStarted?(event: WalkStarted): void;
   pageWritten?(event: PageWritten): void;
   walkEnded?(event: WalkEnded): void;
-  /** A reading waits until suspects may be read again: until the grace period is over. */
+  /** A reading waits for the end of the grace period, to read suspects again. */
   suspectsWait?(event: SuspectsWait): void;
   /** Proven deletions were carried out, or blocked by the brake. */
   deletionsJudged?(event: DeletionsJudged): void;

@@ -9,10 +9,10 @@ import { type Fence, fenced } from '../postgres/fenced.ts';
 import { CLAIMED, HAPPENED_AHEAD_MS, setMomentsAhead, WAITED_FOR } from '../postgres/clock-step.ts';
 
 /**
- * Where the database went back since the account was last opened, nothing that was learnt before proves anything: a
- * sighting that withdrew a suspicion, a contradiction that withdrew the trust in an order, or slots of the rate limit
- * that were used may be lost. All of it is forgotten and full walks are due; until then the rows stay as they are. And
- * the keys' budgets count as used: nothing is sent, pings neither, before what may have been sent last counts no more.
+ * Forgets what was learnt, if the database went back since the account was last opened: a sighting that withdrew a
+ * suspicion, a contradiction that withdrew the trust in an order, or used slots of the rate limit may be lost. Full
+ * walks are due; until then the rows stay as they are. The keys' budgets count as used: nothing, not even a ping, is
+ * sent before earlier requests count no more.
  * @param keyHashes of the keys that the account is opened with
  * @returns whether it was due
  */
@@ -30,7 +30,15 @@ export async function recheckIfDue(
     await commitDurably(trx);
     await forgetConclusions(trx, userId);
     await trx.state.deleteFrom('slot_block').where('_user_id', '=', userId).execute();
-    await pauseKeys(trx, userId, keyHashes, now.getTime() + UNANSWERED_MS + WINDOW_MS + GUARD_MS);
+    const paused: LearntRate = { pausedUntil: now.getTime() + UNANSWERED_MS + WINDOW_MS + GUARD_MS };
+    await trx.sql`
+      insert into ${trx.stateTable('rate_group')} as r (_user_id, key_hash, rate_group, learnt)
+      select a._user_id, k.hash, g.name, ${JSON.stringify(paused)}::text::jsonb
+      from ${trx.stateTable('account')} as a
+      cross join unnest(${[...keyHashes]}::text[]) as k (hash)
+      cross join unnest(${[...RATE_GROUPS]}::text[]) as g (name)
+      where a._user_id = ${userId}::bigint
+      on conflict (_user_id, key_hash, rate_group) do update set learnt = r.learnt || excluded.learnt`;
     // The service's page size stays: without it a list of one row may look unfinished.
     await trx.sql`
       update ${trx.stateTable('scope')} set full_walk = null,
@@ -44,24 +52,6 @@ export async function recheckIfDue(
   });
 }
 
-/** @param until milliseconds since the epoch, by the database's clock */
-async function pauseKeys(
-  trx: Db,
-  userId: string,
-  keyHashes: readonly string[],
-  until: number,
-): Promise<void> {
-  const learnt: LearntRate = { pausedUntil: until };
-  await trx.sql`
-    insert into ${trx.stateTable('rate_group')} as r (_user_id, key_hash, rate_group, learnt)
-    select a._user_id, k.hash, g.name, ${JSON.stringify(learnt)}::text::jsonb
-    from ${trx.stateTable('account')} as a
-    cross join unnest(${[...keyHashes]}::text[]) as k (hash)
-    cross join unnest(${[...RATE_GROUPS]}::text[]) as g (name)
-    where a._user_id = ${userId}::bigint
-    on conflict (_user_id, key_hash, rate_group) do update set learnt = r.learnt || excluded.learnt`;
-}
-
 /** Forgets the account's suspected deletions: they may rest on another account's answers. Rows stay as they are. */
 export async function forgetConclusions(trx: Db, userId: string): Promise<void> {
   await trx.state.deleteFrom('candidate').where('_user_id', '=', userId).execute();
@@ -72,7 +62,7 @@ export async function forgetConclusions(trx: Db, userId: string): Promise<void> 
 }
 
 /**
- * Besides, forgets how far each list was read and what is known of its order: a frontier or a cursor of another
+ * Forgets conclusions, how far each list was read, and what is known of its order: a frontier or a cursor of another
  * account would lead past rows of this one. Full walks are due.
  * @param now the database's time
  */
@@ -86,9 +76,9 @@ export async function forgetReadings(trx: Db, userId: string, now: Date): Promis
 }
 
 /**
- * Sets moments that lie ahead of the database's clock to now, and forgets claims: the clock went back while nobody
- * owned the account, so nobody knows by how much. (An owner knows, and moves them: clock-step.ts.) To be called when
- * an account is opened.
+ * Sets times that lie ahead of the database's clock to now, and forgets claims. Called when an account is opened: the
+ * clock went back while the account had no owner, so it is not known by how much. (An owner knows, and moves them:
+ * clock-step.ts.)
  */
 export async function mendMoments(db: Db, fence: Fence): Promise<void> {
   const { userId } = fence;
@@ -96,7 +86,7 @@ export async function mendMoments(db: Db, fence: Fence): Promise<void> {
     const ahead = new Date(now.getTime() + HAPPENED_AHEAD_MS);
     await setMomentsAhead(trx, userId, WAITED_FOR, ahead, () => sql`${now}::timestamptz`);
     await setMomentsAhead(trx, userId, CLAIMED, ahead, () => sql`null`);
-    // Nobody knows when their requests were sent: all of them may count for a window from now on.
+    // It is not known when their requests were sent: all of them may count for a window from now on.
     await trx.sql`
       update ${trx.stateTable('slot_block')} as t set valid_until = ${now}::timestamptz, freed = '{}'
       where t._user_id = ${userId}::bigint and t.valid_until > ${ahead}::timestamptz`;

@@ -88,18 +88,16 @@ describe('a scope’s session', () => {
 });
 
 const jobs = collection('research_jobs') as ListCollection;
-const { scope } = STORED;
 
 /** A pool over one scope whose last committed observation is `lastObs`. */
 function poolOver(stored: { lastObs: number; fails?: boolean }) {
   let opened = 0;
-  const pool = new SessionPool({
-    openScope: () => {
-      opened += 1;
-      if (stored.fails === true) return Promise.reject(new Error('the database is away'));
-      return Promise.resolve({ ...STORED, lastObs: stored.lastObs });
-    },
-  });
+  const openScope = (): Promise<StoredScope> => {
+    opened += 1;
+    if (stored.fails === true) return Promise.reject(new Error('the database is away'));
+    return Promise.resolve({ ...STORED, lastObs: stored.lastObs });
+  };
+  const pool = new SessionPool({ store: { openScope }, fence: { userId: '1' } } as never);
   return { pool, opened: () => opened };
 }
 
@@ -110,12 +108,12 @@ const obsOf = (session: ScopeSession): Promise<number> =>
   );
 
 describe('the sessions of scopes', () => {
-  it('are shared by all who read the scope, until the last of them is done', async () => {
+  it('are shared by all readers of the scope until the last one is done', async () => {
     const { pool, opened } = poolOver({ lastObs: 7 });
     const [first, second] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const sessions: ScopeSession[] = [];
     const use = (until: Promise<void>): Promise<number> =>
-      pool.use(scope, jobs, async (session) => {
+      pool.use(jobs, '', async (session) => {
         sessions.push(session);
         await until;
         return obsOf(session);
@@ -123,7 +121,7 @@ describe('the sessions of scopes', () => {
     const [one, two] = [use(first.promise), use(second.promise)];
     first.resolve();
     await expect(one).resolves.toBe(8);
-    // The second is still there: whoever comes now joins it.
+    // The second is still there, so a third one joins it.
     const three = use(Promise.resolve());
     await expect(three).resolves.toBe(9);
     second.resolve();
@@ -132,21 +130,21 @@ describe('the sessions of scopes', () => {
     expect(opened()).toBe(1);
   });
 
-  it('begin anew with what is committed once nobody reads the scope any more', async () => {
+  it('begin with the stored state after the last reader is done', async () => {
     const stored = { lastObs: 7 };
     const { pool, opened } = poolOver(stored);
-    await expect(pool.use(scope, jobs, obsOf)).resolves.toBe(8);
+    await expect(pool.use(jobs, '', obsOf)).resolves.toBe(8);
     stored.lastObs = 8;
-    await expect(pool.use(scope, jobs, obsOf)).resolves.toBe(9);
+    await expect(pool.use(jobs, '', obsOf)).resolves.toBe(9);
     expect(opened()).toBe(2);
   });
 
-  it('are not kept when they could not be opened', async () => {
+  it('are not kept if they could not be opened', async () => {
     const stored = { lastObs: 7, fails: true };
     const { pool } = poolOver(stored);
-    const uses = [pool.use(scope, jobs, obsOf), pool.use(scope, jobs, obsOf)];
+    const uses = [pool.use(jobs, '', obsOf), pool.use(jobs, '', obsOf)];
     for (const use of uses) await expect(use).rejects.toThrow('the database is away');
     stored.fails = false;
-    await expect(pool.use(scope, jobs, obsOf)).resolves.toBe(8);
+    await expect(pool.use(jobs, '', obsOf)).resolves.toBe(8);
   });
 });

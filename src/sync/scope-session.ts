@@ -6,7 +6,6 @@ import type { Checkpoint } from '../walk/checkpoint.ts';
 import { readMemory, type ScopeMemory } from '../walk/memory.ts';
 import { judgePair, type WholeWalk } from '../walk/pair.ts';
 import type { WholeReading } from '../walk/whole-reading.ts';
-import type { AccountStore } from './account-store.ts';
 import type { ReadingContext } from './reading-context.ts';
 
 /** Most hashes of items in quarantine kept for one walk: about 100 bytes each. */
@@ -18,7 +17,7 @@ const MOST_BAD_ITEMS = 100_000;
  */
 export class ScopeSession {
   readonly scope: Scope;
-  /** Changed only in the write lane, after a commit, like the five fields below. */
+  // `memory` to `committed` are changed only in the write lane, after a commit.
   memory: ScopeMemory;
   /** Checkpoint of the running full walk; undefined: none is running. */
   fullWalk: Checkpoint | undefined;
@@ -28,25 +27,23 @@ export class ScopeSession {
   polledAt: Date | undefined;
   /** Start of its last successful walk. */
   lastReadAt: Date | undefined;
+  /** Last committed observation. The database must have the same number (invariant 4): else it went back. */
+  committed: number;
   /** The rows that the running full walk has seen, if that may prove something. */
   whole: WholeReading | undefined;
-  /**
-   * Number of the last committed observation as this process knows it. Writes that rest on memory need the same number
-   * in the database (invariant 4), which detects a database that went back.
-   */
-  committed: number;
   /** Keys that walks have seen since a reading of all pages resumed an interrupted walk. */
   since: KeptKeys | undefined;
   /**
    * Hashes of the items in quarantine that any walk has seen since the running full walk began: at its end all others
-   * are gone. Only in memory, since an unchanged page writes nothing; undefined for a resumed walk, for none, and if
-   * there were too many.
+   * are gone. Undefined for a resumed walk, for none, and if there were too many.
    */
   badItems: ReadonlySet<string> | undefined;
   #obs: number;
-  readonly #readings = new Mutex();
+  /** Serialises readings that may walk over all pages. */
+  readonly readings = new Mutex();
+  /** The write lane: pages, and all other writes that rest on the session. */
+  readonly writes = new Mutex();
   readonly #requests = new Mutex();
-  readonly #writes = new Mutex();
 
   constructor(stored: StoredScope, keyType: KeyType) {
     this.scope = stored.scope;
@@ -60,11 +57,10 @@ export class ScopeSession {
   }
 
   /**
-   * Sends one request and processes its answer.
-   *
-   * At most one request of the scope is in flight: the next is sent after this one is answered or abandoned (`send` has
-   * then thrown, and its answer is never used). The answer enters the write lane when it arrives, so pages are written
-   * in the order in which they were read, while the next request may already be in flight.
+   * Sends one request and processes its answer. At most one request of the scope is in flight: the next is sent after
+   * this one is answered or abandoned (`send` has then thrown, and its answer is never used). The answer enters the
+   * write lane when it arrives, so pages are written in the order in which they were read, while the next request may
+   * already be in flight.
    * @param process gets the answer and the request's observation number
    */
   async exchange<A, T>(send: () => Promise<A>, process: (answer: A, obs: number) => Promise<T>): Promise<T> {
@@ -72,8 +68,8 @@ export class ScopeSession {
       this.#obs += 1;
       const obs = this.#obs;
       const answer = await send();
-      const promise = this.#writes.run(() => process(answer, obs));
-      // Wrapped, so that the request lane is free while the page is written; the caller gets a failure below.
+      const promise = this.writes.run(() => process(answer, obs));
+      // Wrapped, so that the request lane is free during the write; the caller gets a failure below.
       promise.catch(() => {});
       return { processed: promise };
     });
@@ -86,40 +82,31 @@ export class ScopeSession {
     const all = this.badItems.union(new Set(hashes));
     this.badItems = all.size > MOST_BAD_ITEMS ? undefined : all;
   }
-
-  /** Serialises readings that may walk over all pages. */
-  inTurn<T>(task: () => Promise<T>): Promise<T> {
-    return this.#readings.run(task);
-  }
-
-  /** Writes something other than a page, in the write lane. */
-  write<T>(task: () => Promise<T>): Promise<T> {
-    return this.#writes.run(task);
-  }
 }
 
 /**
  * Sessions of the scopes that are being read; readers of a scope share its session. It is dropped after the last
- * reader: ten thousand lists are rows in Postgres, not memory, and after a failure with an unknown outcome the next
- * reader begins with the stored state.
+ * reader: ten thousand lists stay out of memory, and after a failure the next reader begins with the stored state.
  */
 export class SessionPool {
-  readonly #store: Pick<AccountStore, 'openScope'>;
+  readonly #context: Pick<ReadingContext, 'store' | 'fence'>;
   readonly #open = new Map<string, { readonly session: Promise<ScopeSession>; users: number }>();
 
-  constructor(store: Pick<AccountStore, 'openScope'>) {
-    this.#store = store;
+  constructor(context: Pick<ReadingContext, 'store' | 'fence'>) {
+    this.#context = context;
   }
 
-  /** Runs `task` with the scope's session. @throws what the store or `task` throws */
+  /** Runs `task` with the session of the collection's scope. @throws what the store or `task` throws */
   async use<T>(
-    scope: Scope,
-    { keyType }: ListCollection,
+    { name: collection, keyType }: ListCollection,
+    parent: string,
     task: (session: ScopeSession) => Promise<T>,
   ): Promise<T> {
+    const { store, fence } = this.#context;
+    const scope: Scope = { userId: fence.userId, collection, parent };
     const name = scopeName(scope);
     const entry = this.#open.get(name) ?? {
-      session: this.#store.openScope(scope).then((stored) => new ScopeSession(stored, keyType)),
+      session: store.openScope(scope).then((stored) => new ScopeSession(stored, keyType)),
       users: 0,
     };
     entry.users += 1;
@@ -134,19 +121,18 @@ export class SessionPool {
 }
 
 /** Conclusions about the rows that a whole walk did not see. */
-export interface Absences {
-  /** They are suspected or proven gone, or there are none. */
-  readonly judged: boolean;
-  /** Some are newly suspected. */
-  readonly raised: boolean;
-  /** Some are proven gone now. */
-  readonly proven: boolean;
-  /** Some came or changed too recently to be suspected. */
-  readonly overlooks: boolean;
-}
+export type Absences = Readonly<typeof NOT_JUDGED>;
 
-export const NOT_JUDGED: Absences = { judged: false, raised: false, proven: false, overlooks: false };
-const NONE_ABSENT: Absences = { ...NOT_JUDGED, judged: true };
+export const NOT_JUDGED = {
+  /** They are suspected or proven gone, or there are none. */
+  judged: false,
+  /** Some are newly suspected. */
+  raised: false,
+  /** Some are proven gone now. */
+  proven: false,
+  /** Some came or changed too recently to be suspected. */
+  overlooks: false,
+};
 
 /**
  * Records the conclusions about live rows that a whole walk did not see. All keys are compared, since counters do not
@@ -166,7 +152,7 @@ export async function recordAbsences(
   const missing = await store.liveKeysMissing(scope, (key) => reading.saw(key));
   // Rows that the walk has seen would count as missing.
   if (reading.lost) return NOT_JUDGED;
-  if (missing.length === 0) return NONE_ABSENT;
+  if (missing.length === 0) return { ...NOT_JUDGED, judged: true };
   if (present === null) return NOT_JUDGED;
   const keys = new Set(missing.map(({ key }) => key));
   const suspects = (await store.suspectsOf(scope)).filter(({ key }) => keys.has(key));

@@ -8,7 +8,7 @@ function after(ms: number): Date {
   return new Date(STARTED.getTime() + ms);
 }
 
-it('when a walk began is when its first request was sent, and for one that goes on when the earlier run began', () => {
+it('a walk began when its first request was sent, and a resumed one when the earlier run began', () => {
   const fresh = { began: STARTED.getTime(), agedMs: 0 };
   expect(walkBegan(fresh, STARTED, after(900))).toEqual(after(900));
   expect(walkBegan(fresh, STARTED, after(-20))).toEqual(STARTED);
@@ -16,7 +16,7 @@ it('when a walk began is when its first request was sent, and for one that goes 
   expect(walkBegan(resumed, STARTED, after(900))).toEqual(after(-MINUTE));
 });
 
-it('when a walk began is as much earlier as a cache on the way had held an answer', () => {
+it('a walk with a cached answer began earlier by the answer’s age', () => {
   const fresh = { began: STARTED.getTime(), agedMs: 5_000 };
   expect(walkBegan(fresh, STARTED, after(900 - 5_000))).toEqual(after(900 - 5_000));
   const resumed = { began: after(-MINUTE).getTime(), agedMs: 5_000 };

@@ -23,7 +23,7 @@ const WRITTEN = {
   complete: false,
 };
 
-/** Plays answers to a full walk of a scope that was read before, as far as `how` says nothing else. */
+/** Plays answers to a full walk of a scope; `how` overrides the defaults. */
 function played(answers: readonly WalkAnswer[], how: Partial<typeof DEFAULTS & typeof WRITTEN> = {}) {
   const { liveRows, fullAt, resumed, startedAt, trusted, ...wrote } = { ...DEFAULTS, ...how };
   const scope = { userId: '7', collection: 'research_jobs', parent: '' } as const;
@@ -51,28 +51,28 @@ function played(answers: readonly WalkAnswer[], how: Partial<typeof DEFAULTS & t
   return { whole: proofs.whole, reading: proofs.reading, session, walk: at.walk };
 }
 
-describe('what a full walk proves', () => {
+describe('a full walk', () => {
   const pages = [page(['9', '4'], true), page(['8', '2'], false)];
   const UNJUDGED = { judged: false };
 
-  it('is that all is read as of its first request, where it was read in one go', () => {
+  it('proves that all is read as of its first request', () => {
     const { whole, reading, session } = played(pages);
     expect(whole).toMatchObject({ began: new Date(1000), conclusive: true });
     expect([session.whole, reading]).not.toContain(undefined);
   });
 
-  it('counts from its beginning where it went on from an earlier process, however long it then waited for a slot', () => {
+  it('counts from its beginning if it was resumed, however long it then waited for a slot', () => {
     // Begun at 0; this run of it began at 400, and its first request was sent at 1000.
     expect(played(pages, { resumed: true, startedAt: 400 }).whole?.began).toEqual(new Date(0));
   });
 
-  it('is all on a first load, and nothing is remembered: there is no row that could be missing', () => {
+  it('is conclusive on a first load and keeps no keys: no row can be missing', () => {
     const { whole, reading, session } = played(pages, { ...UNJUDGED, liveRows: 0, fullAt: undefined });
     expect(whole?.conclusive).toBe(true);
     expect([session.whole, reading]).toEqual([undefined, undefined]);
   });
 
-  it('is nothing of what may lie beyond its last item, where that does not show that it is the last', () => {
+  it('proves nothing about rows beyond its last item if the page does not show that nothing follows', () => {
     const conclusive = (answers: readonly WalkAnswer[]): boolean | undefined =>
       played(answers, { ...UNJUDGED, resumed: true, trusted: true }).whole?.conclusive;
     expect(conclusive([page(['9', '8'], true), page(['4', '2'], false)])).toBe(true);
@@ -81,18 +81,18 @@ describe('what a full walk proves', () => {
     expect(conclusive([page(['9'], true), last, empty, last, empty])).toBe(false);
   });
 
-  it('is what it judged, where an earlier first load failed: rows that it left may be gone since', () => {
+  it('is conclusive after a failed first load only if it judged absences: rows may be gone since', () => {
     const { whole, reading } = played(pages, { ...UNJUDGED, fullAt: undefined });
     expect(whole?.conclusive).toBe(false);
     expect(reading).toBeDefined();
     expect(played(pages, { fullAt: undefined }).whole?.conclusive).toBe(true);
   });
 
-  it('is not all where rows are missing that came too lately to be doubted', () => {
+  it('is not conclusive if missing rows came too recently to be suspected', () => {
     expect(played(pages, { overlooks: true }).whole?.conclusive).toBe(false);
   });
 
-  it('is nothing where it was refused and began again at the top: neither as of when, nor half of a pair', () => {
+  it('proves nothing if it was refused and began again at the top', () => {
     const disordered = page(['9', '4', '7', '3', '6', '5', '1', '2'], true);
     const ladder = Array.from({ length: 6 }, () => refused(404));
     const { whole, reading, session, walk } = played([disordered, ...ladder, ...pages]);

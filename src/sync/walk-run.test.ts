@@ -2,6 +2,7 @@ import { scratchKeys } from '@research-mirror/runtime/testing/scratch-keys';
 import { describe, expect, it } from 'vitest';
 import { VirtualClock } from '@research-mirror/runtime/testing/virtual-clock';
 import type { PageRequest } from '../service/api.ts';
+import { PRIORITY } from '../service/rate-groups.ts';
 import type { PageResult } from '../mirror/page-record.ts';
 import { LeaseLost } from '../model/errors.ts';
 import { collection, type ListCollection, type Scope } from '../model/collections.ts';
@@ -47,8 +48,8 @@ function walking(more: object) {
     ...more,
   } as unknown as ReadingContext;
   const begun = beginFull(session.memory, { liveRows: 0, now: 0 });
-  const options = { collection: jobs, priority: 1, signal: new AbortController().signal } as const;
-  return { session, result: runWalk(context, session, () => begun, options as never) };
+  const options = { collection: jobs, priority: PRIORITY.FULL, signal: new AbortController().signal };
+  return { session, result: runWalk({ context, session, ...options }, () => begun) };
 }
 
 const sourceOf = (page: (request: PageRequest) => Promise<Page>) => ({
@@ -96,8 +97,8 @@ describe('a walk whose page can’t be written', () => {
   });
 });
 
-describe('a walk whose account is another daemon’s by now', () => {
-  it('throws, and is over for who watches it', async () => {
+describe('a walk whose account another daemon has taken', () => {
+  it('throws, and observers see its end', async () => {
     const told: string[] = [];
     const { result } = walking({
       observer: observeAll([
@@ -112,7 +113,7 @@ describe('a walk whose account is another daemon’s by now', () => {
 });
 
 describe('a page', () => {
-  it('is as old as its request: what waited for a slot, or for the answer, counts', async () => {
+  it('is as old as its request, waiting included', async () => {
     const clock = new VirtualClock();
     let age = Number.NaN;
     const { result } = walking({

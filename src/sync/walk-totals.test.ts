@@ -8,7 +8,7 @@ const ONE = Object.fromEntries(
 ) as unknown as typeof NO_TOTALS;
 
 describe('totals', () => {
-  it('are the sums of two walks, of everything that is counted', () => {
+  it('add up every count of two walks', () => {
     const { along, ...counts } = addTotals(ONE, ONE);
     for (const [name, count] of Object.entries(counts))
       expect([name, count]).toEqual([name, 2 * (ONE[name as keyof typeof counts] ?? 0)]);
@@ -16,11 +16,11 @@ describe('totals', () => {
     expect(addTotals(NO_TOTALS, ONE)).toEqual(ONE);
   });
 
-  it('name no collection of which no row went along', () => {
+  it('name no collection without deleted rows', () => {
     expect(addTotals(NO_TOTALS, { along: new Map([['lists', 0]]) }).along).toEqual(new Map());
   });
 
-  it('count what came back as updated, and what a page holds twice as unchanged', () => {
+  it('count undeleted rows as updated, and duplicates as unchanged', () => {
     const counts = {
       inserted: 1,
       updated: 2,

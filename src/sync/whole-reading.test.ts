@@ -37,7 +37,7 @@ function told(
   const context = {
     gracePeriodMs: GRACE_PERIOD,
     store: {
-      // As many as the walk saw, whatever there is: somebody changed rows by hand.
+      // As many as the walk saw, whatever there is: rows were changed by hand.
       liveRows: () => Promise.resolve(2),
       liveKeysMissing: (_: Scope, saw: (key: string) => boolean) =>
         Promise.resolve(live.filter((key) => !saw(key)).map((key) => ({ key, changedAt: 0 }))),
@@ -62,11 +62,11 @@ function seen(): WholeReading {
 }
 
 describe('a whole walk', () => {
-  it('says that no row is missing where it saw all of them', async () => {
+  it('proves that no row is missing if it saw all of them', async () => {
     expect(await told(['1', '2'])).toMatchObject({ judged: true, raised: false, proven: false });
   });
 
-  it('suspects what it did not see, and proves it gone when the next one saw the same', async () => {
+  it('suspects rows that it did not see, and the next equal one proves them gone', async () => {
     const first = await told(['1', '2', '3']);
     expect(first).toMatchObject({ raised: true, proven: false });
     expect(first.changes[0]?.add).toEqual([{ key: '3', kind: 'pair' }]);
@@ -79,7 +79,7 @@ describe('a whole walk', () => {
     expect((await told(['1', '2', '3'], { previous: other, suspects: [suspect] })).proven).toBe(false);
   });
 
-  it('says nothing of any row where what it saw could not be kept', async () => {
+  it('concludes nothing if its keys could not be kept', async () => {
     const full = keyStore({ folders: [], onLost: () => {} });
     // More than are kept in memory.
     const keys = Array.from({ length: 53_000 }, (_, number) => String(number));
@@ -90,7 +90,7 @@ describe('a whole walk', () => {
     }
   });
 
-  it('says nothing of any row where that is lost while it is compared', async () => {
+  it('concludes nothing if its keys are lost during the comparison', async () => {
     const reading = seen();
     const answer = told(['1', '2', '3'], { reading });
     reading.close();
@@ -103,13 +103,13 @@ describe('a whole walk', () => {
     expect(await told(['1', '2', '3'], { reading })).toMatchObject({ judged: true, raised: false });
   });
 
-  it('does not take an item that is no row of the mirror for one that is', async () => {
+  it('does not confuse an item that can’t be mirrored with a row', async () => {
     const reading = seen();
     note(reading, items('4'), null);
     expect(await told(['1', '2', '3'], { reading })).toMatchObject({ raised: true });
   });
 
-  it('is none where an item changed meanwhile, or has no key: it may be any row', () => {
+  it('can’t be compared if an item changed meanwhile or has no key', () => {
     const changed = seen();
     note(changed, items('1'), 'other');
     expect(changed.walk(BEGAN, ENDED)).toBeNull();
@@ -118,7 +118,7 @@ describe('a whole walk', () => {
     expect(keyless.walk(BEGAN, ENDED)).toBeNull();
   });
 
-  it('judges all the same where an item has no key: that it saw every row, or nothing', async () => {
+  it('with a keyless item still proves that no row is missing, but suspects none', async () => {
     const reading = seen();
     note(reading, items(undefined, '3'), null);
     expect(await told(['1', '2', '3'], { reading })).toMatchObject({ judged: true, changes: [] });

@@ -1,5 +1,5 @@
 import type { KeyStore } from '@research-mirror/runtime/kept-keys';
-import type { DeletionResult } from '../mirror/apply-deletions.ts';
+import { walkBegan } from '../mirror/page-decision.ts';
 import type { PageRecord } from '../mirror/page-record.ts';
 import type { AbsenceProof } from '../model/absence.ts';
 import { isCopy, type Page } from '../model/page.ts';
@@ -7,17 +7,15 @@ import type { Operator } from '../postgres/operator-log.ts';
 import { checkpoint } from '../walk/checkpoint.ts';
 import { orderGrade } from '../walk/memory.ts';
 import type { End, Walk } from '../walk/walk.ts';
-import { walkBegan } from '../mirror/page-decision.ts';
+import { WholeReading } from '../walk/whole-reading.ts';
 import { carryingFreed, type ReadingContext } from './reading-context.ts';
 import { type Absences, NOT_JUDGED, recordAbsences, type ScopeSession } from './scope-session.ts';
-import { WholeReading } from '../walk/whole-reading.ts';
 import type { ReadWhole } from './walk-result.ts';
 
 /**
- * Writes a page with its checkpoint, evidence, suspects and the budget's slots in one transaction, and updates the
- * session with what is committed. After the last page of a whole walk, records what that walk proves.
- * @returns the page's outcome, and conclusions about rows that it or its walk did not see; undefined: its list is
- *   deleted
+ * Writes a page with all that belongs to it in one transaction, and updates the session with what is committed. After
+ * the last page of a whole walk, records what that walk proves.
+ * @returns the outcome, and conclusions about rows that the page or its walk lacks; undefined: its list is deleted
  */
 export async function writeStep(
   context: ReadingContext,
@@ -31,15 +29,14 @@ export async function writeStep(
   if (walk.kind === 'full') session.fullWalk = end === undefined ? checkpoint(walk) : undefined;
   if (result.state === 'parent_deleted') return undefined;
 
-  const { decided, changed } = result;
+  const { decided, changed, sentAt, counts } = result;
   const { suspectChange, completeAsOf } = decided;
-  session.committed = obs;
   const previous = session.memory.whole;
+  session.committed = obs;
   session.memory = decided.memory ?? session.memory;
-  if (end?.outcome === 'complete') session.everComplete = true;
-  const { polledAt, lastReadAt } = decided.scope;
-  if (polledAt !== undefined) session.polledAt = polledAt;
-  if (lastReadAt !== undefined) session.lastReadAt = lastReadAt;
+  session.everComplete ||= end?.outcome === 'complete';
+  session.polledAt = decided.scope.polledAt ?? session.polledAt;
+  session.lastReadAt = decided.scope.lastReadAt ?? session.lastReadAt;
   session.sawBad(result.quarantined);
   if (changed !== undefined) context.onChanged(changed);
   if (completeAsOf !== undefined) context.source.claimComplete({ scope, completeAsOf });
@@ -48,8 +45,8 @@ export async function writeStep(
       ? await recordAbsences(context, scope, whole, decided.whole, previous, obs)
       : NOT_JUDGED;
   return {
-    sentAt: result.sentAt,
-    counts: result.counts,
+    sentAt,
+    counts,
     judged: taken.proof?.kind === 'snapshot' || absences.judged,
     raised: absences.raised || suspectChange.add.length > 0,
     proven: absences.proven || suspectChange.prove.length > 0,
@@ -61,14 +58,14 @@ export async function writeStep(
 
 /**
  * Deletes the scope's rows that are proven gone unless the brake blocks that. Called in the scope's write lane, after
- * the answers behind it are proven to be the account's (`AccountSource.proveAll`).
+ * the answers are proven to be the account's (`AccountSource.proveAll`).
  * @param accept who lifts the brake
  */
 export async function deleteProvenRows(
   { mirror, fence, source, observer, onChanged }: ReadingContext,
   { scope, committed }: ScopeSession,
   accept: Operator | false,
-): Promise<DeletionResult> {
+) {
   source.assertOwn();
   const result = await mirror.applyDeletions(fence, scope, { accept, obs: committed });
   for (const table of result.changed) onChanged(table);
@@ -79,22 +76,22 @@ export async function deleteProvenRows(
   return result;
 }
 
-/** Rows up to which a full walk keeps keys and contents although their order is trusted. */
+/** Most live rows of a list in trusted order for which a full walk keeps keys and contents. */
 const REMEMBERED_ROWS = 100_000;
 
 /** Suspicions and proofs of a running walk, page by page. */
 export class WalkProofs {
   readonly #session: ScopeSession;
   readonly #startedAt: Date;
-  /** The rows seen by a full walk, while that may prove something. */
-  reading: WholeReading | undefined;
-  /** Time of the first request, by the database's clock. */
-  began: Date | undefined;
   /** The mirror was empty, so nothing can be missing. (A failed first load leaves rows, which may be deleted since.) */
   readonly #firstLoad: boolean;
   /** Every page so far was read in trusted order and shows what it lacks. */
   #trusted = true;
   #overlooks = false;
+  /** The rows seen by a full walk, while that may prove something. */
+  reading: WholeReading | undefined;
+  /** Time of the first request, by the database's clock. */
+  began: Date | undefined;
   /** Rows are newly suspected. */
   raised = false;
   /** Rows are proven gone. */
@@ -110,9 +107,10 @@ export class WalkProofs {
     this.#session = session;
     this.#startedAt = startedAt;
     this.#firstLoad = !session.everComplete && walk.kind === 'full' && walk.liveRows === 0;
-    if (walk.kind === 'full' && !walk.resumed && !this.#firstLoad) this.reading = new WholeReading(keys);
-    if (walk.kind === 'full') session.whole = this.reading;
-    if (walk.kind === 'full') session.badItems = walk.resumed ? undefined : new Set();
+    if (walk.kind !== 'full') return;
+    if (!walk.resumed && !this.#firstLoad) this.reading = new WholeReading(keys);
+    session.whole = this.reading;
+    session.badItems = walk.resumed ? undefined : new Set();
   }
 
   /** Called for each answer before it is written. @param walk after its step @param keys of the page's items */

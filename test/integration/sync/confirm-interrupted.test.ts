@@ -5,8 +5,8 @@ import { createFrozenAccount, type TestAccount } from '../../support/sync/read-a
 let account: TestAccount;
 afterEach(() => account.close());
 
-describe('a second reading of rows in doubt that is broken off', () => {
-  it('is made again by the same process: what it did not read is not tried', async () => {
+describe('an interrupted second reading of suspects', () => {
+  it('is repeated by the same process', async () => {
     account = await createFrozenAccount();
     await account.read('research_jobs', 'rows');
     const ids = (await account.sandbox.control.truth({ collection: 'research_jobs' })).map((item) =>

@@ -32,7 +32,7 @@ async function readDue(): Promise<string[]> {
 /** This machine's wall clock is wrong by so much, and the database's is right. */
 const wrongBy = (ms: number): Clock => ({ ...systemClock, now: () => systemClock.now() + ms });
 
-describe('lists that became due, where this machine and the database disagree on the time', () => {
+describe('due lists on a machine whose clock differs from the database’s', () => {
   it.each([-600_000, 600_000])('are read once, and are due no more (%d ms)', async (ms) => {
     account = await createTestAccount({}, wrongBy(ms));
     await account.read('lists', 'current');
@@ -63,7 +63,7 @@ describe('a list that is due', () => {
     await account.read('lists', 'poll');
   };
 
-  it('stays so when it changes again while its items are read, behind those that were due before', async () => {
+  it('stays due if it changes again while its items are read, behind those that were due before', async () => {
     account = await createTestAccount();
     await account.read('lists', 'current');
     const before = await due();
@@ -74,7 +74,7 @@ describe('a list that is due', () => {
     expect(await due()).toEqual(before.slice(1));
   });
 
-  it('keeps its place when it changes again before its items are read', async () => {
+  it('keeps its place if it changes again before its items are read', async () => {
     account = await createTestAccount();
     await account.read('lists', 'current');
     const before = await due();

@@ -3,12 +3,12 @@ import { rememberKey } from '../../../src/postgres/accounts.ts';
 import { databaseTime } from '../../../src/postgres/db.ts';
 import { ensureAccount } from '../../../src/postgres/lease.ts';
 import { LeaseLost } from '../../../src/model/errors.ts';
-import { createOwnershipStore } from '../../../src/sync/ownership-store.ts';
+import { createOwnershipStore } from '../../../src/sync/account-store.ts';
 import { testDatabase } from '../../support/databases/migrated-database.ts';
 
 const database = testDatabase();
 
-it('a process whose account was taken stores neither a proof of its key nor that it answered for another', async () => {
+it('a process that lost its account stores neither a proof of its key nor that the key answered for another account', async () => {
   const { db } = database;
   await ensureAccount(db, '42', await databaseTime(db));
   await rememberKey(db, 'key', { userId: '42' });

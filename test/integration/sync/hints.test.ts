@@ -85,7 +85,7 @@ const changed = (table: string): Promise<{ count: number }[]> =>
   test.query(`select count(*)::int from mirror.${table} where _raw->>'note' = 'changed'`);
 
 describe('a hinted row', () => {
-  it('that is known is read by one request, which begins right before it', async () => {
+  it('is read by one request that begins right before it if it is known', async () => {
     await mirrored();
     const all = await ids('research_jobs');
     const [before = '', key = ''] = all.slice(200);
@@ -96,7 +96,7 @@ describe('a hinted row', () => {
     expect(test.asked).toEqual([`/v1/research?limit=500&starting_after=${before}`]);
   });
 
-  it('does not make rows that are unsettled wait for their refresh', async () => {
+  it('does not delay the refresh of unfinished rows', async () => {
     await mirrored();
     const memory = (): Promise<unknown[]> =>
       test.query(`select memory->'refreshed' as r from mirror_sync.scope where collection = 'research_jobs'`);
@@ -108,7 +108,7 @@ describe('a hinted row', () => {
 });
 
 describe('a hinted scope', () => {
-  it('of a list is read whole, after the list’s own row', async () => {
+  it('is read whole if it is a list, after the list’s own row', async () => {
     await mirrored();
     const [list = ''] = await ids('lists');
     const [text = ''] = await test.sandbox.control.truth({ collection: 'list_items', list });
@@ -128,7 +128,7 @@ describe('a hinted scope', () => {
     expect(test.asked).toEqual(['/v1/lists?limit=500', `/v1/lists/${list}?limit=500`]);
   });
 
-  it('of a list whose reading was broken off is not told of: nothing was read', async () => {
+  it('is not covered if the reading of its list was interrupted', async () => {
     await mirrored();
     const [list = ''] = await ids('lists');
     for (const [name, parent] of [
@@ -148,7 +148,7 @@ describe('a hinted scope', () => {
     expect(test.asked).toEqual([]);
   });
 
-  it('of a list that is not here costs no request', async () => {
+  it('costs no request if the mirror does not have its list', async () => {
     await mirrored();
     await hint({ collection: 'list_items', parent: '123456', key: '' });
     await eventually('the judgement', async () => (await hints())[0]?.step === 1);

@@ -11,7 +11,7 @@ async function jobsWhere(condition: string): Promise<string[]> {
   return rows.map(({ key }) => key);
 }
 
-it('a key that answers for another account within a pass: what was written since its last good proof is told, nothing is deleted', async () => {
+it('a key that answers for another account during a pass has its last good proof reported, and deletes nothing', async () => {
   account = await createTestAccount({ keys: 'sandbox-key=1001,other-key=2002' });
   const { control } = account.sandbox;
   const { source } = account.current;

@@ -5,7 +5,7 @@ import { createFrozenAccount, type TestAccount } from '../../support/sync/read-a
 let account: TestAccount;
 afterEach(() => account.close());
 
-it('a full reading is not complete whose suspects were forgotten with a key that was refused meanwhile', async () => {
+it('a full reading is not complete if its suspects were forgotten with a refused key', async () => {
   account = await createFrozenAccount({}, systemClock, { MIRROR_SETTLE: '1s' });
   const completeAsOf = () =>
     account.query(`select complete_as_of from mirror.freshness where collection = 'research_jobs'`);

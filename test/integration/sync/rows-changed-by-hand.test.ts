@@ -17,8 +17,8 @@ async function copyRows(table: string, key: string, count: number): Promise<void
     from mirror.${table} as t order by t.${key} limit ${count}`);
 }
 
-describe('rows that somebody changed by hand', () => {
-  it('are found by a whole walk though the counter counts as many rows as it saw', async () => {
+describe('rows changed by hand', () => {
+  it('are found by a whole walk even if the counter equals the rows that it saw', async () => {
     account = await createFrozenAccount({ order: 'unordered' });
     await account.read('research_jobs', 'rows');
     const complete = `select complete_as_of from mirror.freshness where collection = 'research_jobs'`;
@@ -45,7 +45,7 @@ describe('rows that somebody changed by hand', () => {
     expect(await account.query('select 1 from mirror_sync.candidate')).toHaveLength(2);
   });
 
-  it('go where their list is gone, or never was, by two full passes; until then nothing is called whole', async () => {
+  it('are deleted by two full passes if their list does not exist, and nothing is complete until then', async () => {
     account = await createTestAccount({ itemsPerList: 3 }, systemClock, { MIRROR_SETTLE: '1s' });
     const complete = `select complete_as_of as at from mirror.freshness where collection = 'list_items'`;
     const pass = async (): Promise<void> => {
@@ -72,7 +72,7 @@ describe('rows that somebody changed by hand', () => {
     expect(await account.query(complete)).not.toEqual(before);
   });
 
-  it('are counted anew by a full reading of each kind of collection, whichever way the counters err', async () => {
+  it('are recounted by a full reading of each kind of collection', async () => {
     account = await createFrozenAccount();
     const names = COLLECTION_NAMES;
     for (const name of names) await account.read(name, 'full');

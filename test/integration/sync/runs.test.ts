@@ -52,7 +52,7 @@ function nextOfLine(name: CollectionName): number {
 }
 
 describe('the runs of lists', () => {
-  it('follow each other where one lasts until the next, half a second more than its line’s interval', async () => {
+  it('follow each other if one lasts half a second longer than its line’s interval', async () => {
     await create();
     const until = nextOfLine('list_items');
     await account.query(
@@ -70,7 +70,7 @@ describe('the runs of lists', () => {
     expect((await nextRuns()).poll).toBe(until + MINUTE);
   });
 
-  it('are served by no reading of those that a change made due', async () => {
+  it('are not served by a reading of lists that a change made due', async () => {
     await create();
     await run();
     const before = await nextRuns();
@@ -104,7 +104,7 @@ describe('a poll before its line’s run', () => {
     return row ?? { rows: Number.NaN, nextAfterMs: Number.NaN };
   }
 
-  it('follows one that found a change, is logged where it finds something, and moves freshness in any case', async () => {
+  it('follows one that found a change, is logged if it finds something, and always moves freshness', async () => {
     await create(3);
     await account.read('research_jobs', 'full');
     const [job] = await account.query<{ id: string }>('select max(job_id) as id from mirror.research_jobs');

@@ -5,7 +5,7 @@ import { createFrozenAccount, type TestAccount } from '../../support/sync/read-a
 let account: TestAccount;
 afterEach(() => account.close());
 
-/** What somebody did to a row before it is read first, and as what that counts where nothing else happens. */
+/** What was done to a row before its first reading, and as what that counts if nothing else happens. */
 const TAMPERING = {
   removed: { as: 'missing', sql: 'delete from mirror.research_jobs where job_id = $' },
   deleted: { as: 'missing', sql: 'update mirror.research_jobs set _deleted_at = now() where job_id = $' },

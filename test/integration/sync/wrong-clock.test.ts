@@ -14,7 +14,7 @@ describe('a machine whose clock is wrong', () => {
   it.each([
     ['ahead', 5 * HOUR],
     ['behind', -5 * HOUR],
-  ])('tells all moments by the database’s clock: %s', async (_, off) => {
+  ])('stores all times by the database’s clock: %s', async (_, off) => {
     account = await createTestAccount();
     const { database, config, sandbox } = account;
     await account.current.close();
@@ -24,7 +24,7 @@ describe('a machine whose clock is wrong', () => {
     const { processId, identity } = running.context;
     const taken = await takeAccount(database.db, String(sandbox.userId), processId, identity);
     if (taken.state !== 'taken') throw new Error('the account is not free');
-    // As who takes accounts does: a heartbeat would give up one that nobody is known to work on.
+    // As processes that take accounts do: a heartbeat would give up an account without known work.
     running.context.owned.add(taken.fence);
     const opened = await openAccount(running.context, taken.fence, config.service.keys);
     const { signal } = new AbortController();

@@ -1,4 +1,4 @@
-import type { OwnershipStore } from '../../../src/sync/ownership-store.ts';
+import type { OwnershipStore } from '../../../src/sync/account-store.ts';
 
 /**
  * What an account's ownership stored, in memory. `told` has the keys that were proven, in order, and `= ` with what is
