@@ -61,14 +61,8 @@ export interface DeletionResult {
   readonly changed: readonly ChangedTable[];
 }
 
-/** Result of one transaction. */
-interface DeletedPart extends Omit<DeletionResult, 'blocked'> {
-  /** Remaining proven suspects. */
-  readonly left: number;
-  readonly blocked: boolean;
-  /** There was nothing to try. */
-  readonly idle: boolean;
-}
+/** Result of one transaction. `left`: remaining proven suspects; `idle`: there was nothing to try. */
+type DeletedPart = Omit<DeletionResult, 'blocked'> & { left: number; blocked: boolean; idle: boolean };
 
 /**
  * Deletes the scope's proven suspects unless the brake blocks that. Each part is a fenced transaction that asks the
@@ -108,7 +102,13 @@ export async function applyDeletions(
       const [alone] = keys;
       most = Math.ceil(keys.length / 2);
       if (alone === undefined || keys.length > 1) continue;
-      await fenced(db, fence, (trx, at) => noteRefused(trx, scope, alone, message, at));
+      await fenced(
+        db,
+        fence,
+        (trx, at) => trx.sql`
+          update ${trx.stateTable('candidate')} as c set refused = ${message}, refused_at = ${at}::timestamptz
+          where c._user_id = ${scope.userId}::bigint and ${ofScope('c', scope)} and c.key = ${alone}`,
+      );
       refused.push(alone);
       continue;
     }
@@ -130,7 +130,10 @@ async function deletePart(
   most: number,
   except: readonly string[],
 ): Promise<DeletedPart> {
-  const before = await countProven(trx, scope);
+  const { rows } = await trx.sql<{ proven: number }>`
+    select count(*)::float8 as proven from ${trx.stateTable('candidate')} as c
+    where c._user_id = ${scope.userId}::bigint and ${ofScope('c', scope)} and c.proven_at is not null`;
+  const before = rows[0]?.proven ?? 0;
   const nothing = { deleted: 0, along: new Map(), changed: [], left: before, blocked: false, idle: true };
   if (before === 0) return nothing;
   if (deletion.accepted === false) {
@@ -172,11 +175,24 @@ async function deleteProven(
   const done = keys.filter((key) => !staying.has(key));
   const forgotten = await forgetSuspects(trx, scope, done);
   const parts = [...children, { scope, deleted: emptied.length, changed }].filter((each) => each.deleted > 0);
-  for (const each of parts) await logDeletion(trx, each, deletion.at);
-  const along = countByCollection(children);
+  for (const { scope: of, deleted } of parts) {
+    const totals = { ...NO_WALK_TOTALS, deleted };
+    const end = {
+      scope: of,
+      kind: 'deletion',
+      startedAt: deletion.at,
+      outcome: 'completed',
+      totals,
+    } as const;
+    await logWalk(trx, end, deletion.at);
+  }
+  const along = new Map<CollectionName, number>();
+  for (const { scope: of, deleted } of parts.filter((each) => each.scope !== scope)) {
+    along.set(of.collection, (along.get(of.collection) ?? 0) + deleted);
+  }
   if (deletion.accepted !== false) {
     for (const { name } of [{ name: collection }, ...childrenOf(collection)]) {
-      await clearDeletions(trx, { userId, collection: name });
+      await clearDeletions(trx, userId, name);
     }
     if (parts.length > 0) {
       const given = { collection, deleted: emptied.length, along: Object.fromEntries(along) };
@@ -193,21 +209,6 @@ async function deleteProven(
     blocked: false,
     idle: false,
   };
-}
-
-function countByCollection(deletedScopes: readonly DeletedScope[]): RowsByCollection {
-  const counts = new Map<CollectionName, number>();
-  for (const { scope, deleted } of deletedScopes) {
-    if (deleted > 0) counts.set(scope.collection, (counts.get(scope.collection) ?? 0) + deleted);
-  }
-  return counts;
-}
-
-async function countProven(trx: Db, scope: Scope): Promise<number> {
-  const { rows } = await trx.sql<{ proven: number }>`
-    select count(*)::float8 as proven from ${trx.stateTable('candidate')} as c
-    where c._user_id = ${scope.userId}::bigint and ${ofScope('c', scope)} and c.proven_at is not null`;
-  return rows[0]?.proven ?? 0;
 }
 
 async function forgetStale(trx: Db, scope: Scope, before: Date): Promise<void> {
@@ -234,13 +235,6 @@ async function provenKeys(trx: Db, scope: Scope, most: number, except: readonly 
   return rows.slice(0, end === -1 ? rows.length : Math.max(1, end)).map(({ key }) => key);
 }
 
-async function noteRefused(trx: Db, scope: Scope, key: string, why: string, at: Date): Promise<void> {
-  await trx.sql`
-    update ${trx.stateTable('candidate')} as c
-    set refused = ${why}, refused_at = ${at}::timestamptz
-    where c._user_id = ${scope.userId}::bigint and ${ofScope('c', scope)} and c.key = ${key}`;
-}
-
 /** Updates the number of the collection's blocked deletions, which `data_quality` shows. */
 async function recordBlocked(trx: Db, scope: Scope, blocked: boolean): Promise<void> {
   const { rows } = await trx.sql<{ total: string; proven: string }>`
@@ -254,13 +248,4 @@ async function recordBlocked(trx: Db, scope: Scope, blocked: boolean): Promise<v
     set held_deletions = ${proven}::bigint, waiting_deletions = ${waiting}::bigint
     where c._user_id = ${scope.userId}::bigint and c.collection = ${scope.collection}
       and (c.held_deletions <> ${proven}::bigint or c.waiting_deletions <> ${waiting}::bigint)`;
-}
-
-function logDeletion(
-  trx: Db,
-  { scope, deleted }: { readonly scope: Scope; readonly deleted: number },
-  at: Date,
-): Promise<void> {
-  const totals = { ...NO_WALK_TOTALS, deleted };
-  return logWalk(trx, { scope, kind: 'deletion', startedAt: at, outcome: 'completed', totals }, at);
 }

@@ -1,7 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { columnType, MAX_COLUMNS, type PlanInput, planColumns, storableName } from './column-plan.ts';
+import { columnType, MAX_COLUMNS, planColumns, storableName } from './column-plan.ts';
 
-const plan = (values: Record<string, readonly string[]>, more: Partial<PlanInput> = {}) =>
+const plan = (
+  values: Record<string, readonly string[]>,
+  more: Partial<Parameters<typeof planColumns>[0]> = {},
+) =>
   planColumns({
     values: new Map(Object.entries(values)),
     waiting: [],

@@ -81,21 +81,19 @@ export interface PlannedColumn {
 /** `MIRROR_SCHEMA_DRIFT`: only `add` makes columns for new fields. */
 export type SchemaDrift = 'add' | 'freeze' | 'raw';
 
-export interface PlanInput {
-  /** Fields without a column, with source texts of some values. */
-  readonly values: ReadonlyMap<string, readonly string[]>;
-  /** Registered fields without a column: they come first. */
-  readonly waiting: readonly { readonly field: string; readonly type: ColumnType }[];
-  /** Names of all columns of the table, including those added by hand. */
-  readonly taken: ReadonlySet<string>;
-  readonly drift: SchemaDrift;
-}
-
 /**
  * Columns for new fields (docs/design/writing-a-page.md, "Columns"). A field with only nulls is left out, since it has
  * no type yet. Fields whose names are plain column names come first, then the others by name.
+ * @param input.values source texts of some values, by field
+ * @param input.waiting registered fields without a column: they come before all others
+ * @param input.taken names of all columns of the table, including those added by hand
  */
-export function planColumns(input: PlanInput): PlannedColumn[] {
+export function planColumns(input: {
+  readonly values: ReadonlyMap<string, readonly string[]>;
+  readonly waiting: readonly { readonly field: string; readonly type: ColumnType }[];
+  readonly taken: ReadonlySet<string>;
+  readonly drift: SchemaDrift;
+}): PlannedColumn[] {
   const taken = new Set(input.taken);
   const fields = [...input.values.keys()].filter(storableName).sort();
   const plain = (field: string): boolean => columnName(field, new Set()) === field;
@@ -171,16 +169,6 @@ export function valueKind(source: string): ValueKind {
   }
 }
 
-/** Value of a column: as `_raw` has it, another text, or none. */
-export type ColumnValue =
-  | { readonly as: 'stored' }
-  | { readonly as: 'text'; readonly text: string }
-  /** The value does not fit: NULL in the column, counted, complete in `_raw`. */
-  | { readonly as: 'conflict' };
-
-const STORED: ColumnValue = { as: 'stored' };
-const CONFLICT: ColumnValue = { as: 'conflict' };
-
 /** Kind of value that a column accepts; jsonb accepts all. */
 const KIND_OF: Record<Exclude<ColumnType, 'jsonb'>, ValueKind> = {
   text: 'string',
@@ -190,20 +178,25 @@ const KIND_OF: Record<Exclude<ColumnType, 'jsonb'>, ValueKind> = {
   boolean: 'boolean',
 };
 
-function asText(text: string | undefined): ColumnValue {
-  return text === undefined ? CONFLICT : { as: 'text', text };
-}
+/** Shared: most values of a page are these. */
+const STORED = { as: 'stored' } as const;
 
-/** The value of a column from a JSON text, without losing a digit. */
-export function columnValue(type: ColumnType, source: string): ColumnValue {
+/**
+ * The value of a column from a JSON text, without losing a digit: as `_raw` has it (`stored`), another text, or none
+ * (`conflict`): a value that does not fit is NULL in the column, counted, and complete in `_raw`.
+ */
+export function columnValue(
+  type: ColumnType,
+  source: string,
+): { readonly as: 'stored' | 'conflict' } | { readonly as: 'text'; readonly text: string } {
   const kind = valueKind(source);
   if (kind === 'null' || type === 'jsonb') return STORED;
-  if (kind !== KIND_OF[type]) return CONFLICT;
-  if (type === 'bigint' && PLAIN_INTEGER.test(source)) return STORED;
-  if (type === 'timestamptz' && isPlainMoment(source)) return STORED;
-  if (type === 'bigint') return asText(integerText(source));
-  if (type === 'timestamptz') return asText(timestampText(JSON.parse(source) as string));
-  return STORED;
+  if (kind !== KIND_OF[type]) return { as: 'conflict' };
+  const isPlain =
+    type === 'bigint' ? PLAIN_INTEGER.test(source) : type !== 'timestamptz' || isPlainMoment(source);
+  if (isPlain) return STORED;
+  const text = type === 'bigint' ? integerText(source) : timestampText(JSON.parse(source) as string);
+  return text === undefined ? { as: 'conflict' } : { as: 'text', text };
 }
 
 /** An integer as `integerText` spells it, with fewer digits than the limit of 64 bits. */

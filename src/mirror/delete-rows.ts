@@ -37,84 +37,70 @@ const HOUR_MS = 3_600_000;
 /** The last 24 hours in started hours: up to one more. */
 const BEGUN_HOURS = 25;
 
-/** Deletion volume of one collection of an account, over all its scopes. */
-interface DeletionVolume {
-  /** Suspected deletions, proven or not, including the items of suspected lists. */
-  readonly suspected: number;
-  /** Rows deleted in the last day. */
-  readonly deleted: number;
-  readonly live: number;
-}
-
-type AccountCollection = Pick<Scope, 'userId' | 'collection'>;
-
 /**
  * Whether a person has to review the deletions: more than 10 rows and more than 20 % of the rows are suspected or were
  * deleted within a day (docs/design/deletions.md, "Brake"). The service may have lost its data or answer for another
  * account. If a user has cleaned up, `--accept-deletions` allows the deletions.
+ * @param suspected suspected deletions, proven or not, including the items of suspected lists
+ * @param deleted rows deleted in the last day
  */
-export function brakeBlocks({ suspected, deleted, live }: DeletionVolume): boolean {
+export function brakeBlocks({
+  suspected,
+  deleted,
+  live,
+}: Readonly<Record<'suspected' | 'deleted' | 'live', number>>): boolean {
   const volume = suspected + deleted;
   return volume > FREE_ROWS && volume > FREE_SHARE * (live + deleted);
 }
 
 /** Whether the brake blocks a collection's deletions, by its own volume or that of the items deleted with them. */
-export async function isBlocked(trx: Db, lists: AccountCollection, at: Date): Promise<boolean> {
-  const { userId, collection } = lists;
-  const suspected = sql`
+export async function isBlocked(trx: Db, { userId, collection }: Scope, at: Date): Promise<boolean> {
+  // A row that Postgres refuses to delete counts for a day, like a deleted one.
+  const ofSuspects = (name: CollectionName) => sql`
     select count(*) from ${trx.stateTable('candidate')} as c
-    where c._user_id = ${userId}::bigint and c.collection = ${collection} and ${counts(at)}`;
-  if (brakeBlocks(await volumeOf(trx, lists, at, suspected))) return true;
+    where c._user_id = ${userId}::bigint and c.collection = ${name} and c.kind <> 'returned'
+      and (c.refused_at is null or c.proven_at > ${dayBefore(at)})`;
+  if (await isOver(trx, userId, collection, at, ofSuspects(collection))) return true;
+  const lists = sql`
+    select p.key from ${trx.stateTable('candidate')} as p
+    where p._user_id = ${userId}::bigint and p.collection = ${collection} and p.kind <> 'returned'`;
   for (const { name } of childrenOf(collection)) {
-    const items = { userId, collection: name };
-    if (brakeBlocks(await volumeOf(trx, items, at, suspectedItems(trx, items, collection, at)))) return true;
+    // Items that are suspected themselves or would be deleted with a suspected list.
+    const items = sql`
+      (${ofSuspects(name)} and c.parent not in (${lists}))
+      + (select coalesce(sum(s.live_rows), 0) from ${trx.stateTable('scope')} as s
+         where s._user_id = ${userId}::bigint and s.collection = ${name} and s.parent in (${lists}))`;
+    if (await isOver(trx, userId, name, at, items)) return true;
   }
   return false;
 }
 
-/** Suspects that count. A row that Postgres refuses to delete counts for a day, like a deleted one. */
-function counts(at: Date): RawBuilder<boolean> {
-  return sql`c.kind <> 'returned' and (c.refused_at is null or c.proven_at > ${dayBefore(at)})`;
-}
-
-/** Number of items that are suspected themselves or would be deleted with a suspected list. */
-function suspectedItems(
+/** @param suspected number of the collection's suspected deletions, a query */
+async function isOver(
   trx: Db,
-  { userId, collection }: AccountCollection,
-  parents: CollectionName,
-  at: Date,
-): RawBuilder<unknown> {
-  const lists = sql`
-    select p.key from ${trx.stateTable('candidate')} as p
-    where p._user_id = ${userId}::bigint and p.collection = ${parents} and p.kind <> 'returned'`;
-  return sql`
-    (select count(*) from ${trx.stateTable('candidate')} as c
-     where c._user_id = ${userId}::bigint and c.collection = ${collection} and ${counts(at)}
-       and c.parent not in (${lists}))
-    + (select coalesce(sum(s.live_rows), 0) from ${trx.stateTable('scope')} as s
-       where s._user_id = ${userId}::bigint and s.collection = ${collection} and s.parent in (${lists}))`;
-}
-
-async function volumeOf(
-  trx: Db,
-  { userId, collection }: AccountCollection,
+  userId: string,
+  collection: CollectionName,
   at: Date,
   suspected: RawBuilder<unknown>,
-): Promise<DeletionVolume> {
-  const { rows } = await trx.sql<Record<keyof DeletionVolume, string>>`
+): Promise<boolean> {
+  const { rows } = await trx.sql<Record<'suspected' | 'deleted' | 'live', string>>`
     select (${suspected}) as suspected,
       (select coalesce(sum(d.deleted), 0) from ${trx.stateTable('deletions')} as d
        where d._user_id = ${userId}::bigint and d.collection = ${collection} and d.hour > ${dayBefore(at)}) as deleted,
       (select coalesce(sum(c.live_rows), 0) from ${trx.table('_collections')} as c
        where c._user_id = ${userId}::bigint and c.collection = ${collection}) as live`;
   const [row] = rows;
-  return { suspected: Number(row?.suspected), deleted: Number(row?.deleted), live: Number(row?.live) };
+  return brakeBlocks({
+    suspected: Number(row?.suspected),
+    deleted: Number(row?.deleted),
+    live: Number(row?.live),
+  });
 }
 
 /** Counts deleted rows towards the volume of the next day. */
 async function addDeletions(
   trx: Db,
-  { userId, collection }: AccountCollection,
+  { userId, collection }: Scope,
   at: Date,
   deleted: number,
 ): Promise<void> {
@@ -129,7 +115,7 @@ async function addDeletions(
 }
 
 /** Resets the volume of deleted rows after a person has accepted them. */
-export async function clearDeletions(trx: Db, { userId, collection }: AccountCollection): Promise<void> {
+export async function clearDeletions(trx: Db, userId: string, collection: CollectionName): Promise<void> {
   await trx.sql`
     delete from ${trx.stateTable('deletions')}
     where _user_id = ${userId}::bigint and collection = ${collection}`;
@@ -140,16 +126,16 @@ function dayBefore(at: Date): Date {
 }
 
 /** Rows of a scope that were deleted with its parent. */
-export interface DeletedScope {
-  readonly scope: Scope;
-  readonly deleted: number;
-  readonly changed: ChangedTable | undefined;
-  /** No row is left. */
-  readonly whole: boolean;
-}
+export type DeletedScope = Awaited<ReturnType<typeof deleteAll>>;
 
 /** Items of one list after which its transaction ends (docs/design/deletions.md, "Lists and their items"). */
 const MOST_AT_ONCE = 50_000;
+
+/**
+ * More observations than any walk has: a walk that began before the deletion would continue with deleted rows, so it
+ * finds itself superseded.
+ */
+const BEYOND_ANY_WALK = 1_000_000;
 
 /**
  * Deletes the items of a list that is being deleted, in this transaction unless they are very many. With the last item
@@ -170,9 +156,32 @@ export async function deleteChildren(
     if (!part.whole) continue;
     await forgetSuspects(trx, scope, 'all');
     await releaseItems(trx, scope, 'all');
-    await closeScope(trx, scope, deletion.at);
+    await trx.sql`
+      update ${trx.stateTable('scope')} as s
+      set gone_at = ${deletion.at}::timestamptz, memory = '{}', due_at = null, last_read_at = null, polled_at = null,
+        full_at = null, complete_as_of = null, last_error = null, last_error_at = null, failures = 0, full_walk = null,
+        last_obs = s.last_obs + ${BEYOND_ANY_WALK}::bigint
+      where s._user_id = ${userId}::bigint and ${ofScope('s', scope)}`;
+    await trx.sql`
+      delete from ${trx.stateTable('unsettled')} as u
+      where u._user_id = ${userId}::bigint and ${ofScope('u', scope)}`;
   }
   return deleted;
+}
+
+/** @returns `whole`: no row is left */
+async function deleteAll(trx: Db, scope: Scope, deletion: Deletion) {
+  let deleted = 0;
+  let changed: ChangedTable | undefined;
+  let after: string | undefined;
+  for (;;) {
+    const rows = fitting(await rowsToDeleteAfter(trx, scope, after));
+    if (rows.length === 0) return { scope, deleted, changed, whole: true };
+    if (deleted >= MOST_AT_ONCE) return { scope, deleted, changed, whole: false };
+    changed = await deleteRows(trx, scope, rows, deletion);
+    deleted += rows.length;
+    after = rows.at(-1)?.key;
+  }
 }
 
 /**
@@ -188,7 +197,7 @@ export async function suspectItemsOfNoList(
   const { name } = lists;
   const table = tableOf(trx.schema, name);
   const parents = parentsOf(lists);
-  const { numAffectedRows: proven } = await trx.sql`
+  const { numAffectedRows: proven = 0n } = await trx.sql`
     update ${trx.stateTable('candidate')} as c set proven_at = ${at}::timestamptz
     where c._user_id = ${userId}::bigint and c.collection = ${name} and c.proven_at is null
       and c.at <= (
@@ -197,7 +206,7 @@ export async function suspectItemsOfNoList(
       and c.parent in (
         select s.parent from ${trx.stateTable('scope')} as s
         where s._user_id = ${userId}::bigint and s.collection = ${name} and s.gone_at is not null)`;
-  const { numAffectedRows: added } = await trx.sql`
+  const { numAffectedRows: added = 0n } = await trx.sql`
     insert into ${trx.stateTable('candidate')} (_user_id, collection, parent, key, kind, obs, at)
     select a._user_id, ${name}, s.parent, t.key, 'snapshot', s.last_obs, ${at}::timestamptz
     from ${trx.stateTable('account')} as a
@@ -210,45 +219,7 @@ export async function suspectItemsOfNoList(
       and not ${hasParent(trx, name, 's')}
     limit ${MAX_MISSING}
     on conflict (_user_id, collection, parent, key) do nothing`;
-  await countSuspects(
-    trx,
-    { userId, collection: name, parent: '' },
-    Number(added ?? 0n),
-    Number(proven ?? 0n),
-  );
-}
-
-async function deleteAll(trx: Db, scope: Scope, deletion: Deletion): Promise<DeletedScope> {
-  let deleted = 0;
-  let changed: ChangedTable | undefined;
-  let after: string | undefined;
-  for (;;) {
-    const rows = fitting(await rowsToDeleteAfter(trx, scope, after));
-    if (rows.length === 0) return { scope, deleted, changed, whole: true };
-    if (deleted >= MOST_AT_ONCE) return { scope, deleted, changed, whole: false };
-    changed = await deleteRows(trx, scope, rows, deletion);
-    deleted += rows.length;
-    after = rows.at(-1)?.key;
-  }
-}
-
-/** More observations than any walk has. */
-const BEYOND_ANY_WALK = 1_000_000;
-
-/**
- * Closes the scope until its parent returns; then the scope is new. A walk that began before would continue with
- * deleted rows, so it finds itself superseded.
- */
-async function closeScope(trx: Db, scope: Scope, at: Date): Promise<void> {
-  await trx.sql`
-    update ${trx.stateTable('scope')} as s
-    set gone_at = ${at}::timestamptz, memory = '{}', due_at = null, last_read_at = null, polled_at = null,
-      full_at = null, complete_as_of = null, last_error = null, last_error_at = null, failures = 0, full_walk = null,
-      last_obs = s.last_obs + ${BEYOND_ANY_WALK}::bigint
-    where s._user_id = ${scope.userId}::bigint and ${ofScope('s', scope)}`;
-  await trx.sql`
-    delete from ${trx.stateTable('unsettled')} as u
-    where u._user_id = ${scope.userId}::bigint and ${ofScope('u', scope)}`;
+  await countSuspects(trx, { userId, collection: name, parent: '' }, Number(added), Number(proven));
 }
 
 /** Most rows deleted by one statement, which has to stay within its time bound. */
