@@ -24,14 +24,8 @@ import {
   tableOf,
 } from './table.ts';
 
-/** A mirrored row that is not deleted. */
-interface LiveRow {
-  readonly key: string;
-  /** `_change_id`. */
-  readonly changeId: string;
-  /** Time of its last insertion, change or undeletion. */
-  readonly changedAt: Date;
-}
+/** A mirrored row that is not deleted. `changedAt`: time of its last insertion, change or undeletion. */
+type LiveRow = Readonly<{ key: string; changeId: string; changedAt: Date }>;
 
 /** Rows read by one statement. */
 const BATCH = 10_000;
@@ -161,27 +155,24 @@ export async function recordUnfinished(
 ): Promise<void> {
   const finished = rows.filter(({ change, item }) => change !== 'inserted' && item.state === 'finished');
   const warm = rows.filter(({ item }) => item.state !== 'finished');
-  await allSent(
-    finished.length === 0 ? undefined : forgetUnfinished(trx, scope, keysOf(finished)),
-    warm.length === 0 ? undefined : keepWarm(trx, scope, warm, at),
-  );
+  const forgotten = finished.length > 0 && forgetUnfinished(trx, scope, keysOf(finished));
+  const kept =
+    warm.length > 0 &&
+    trx.sql`
+      insert into ${trx.stateTable('unsettled')} (_user_id, collection, parent, key, since, finished)
+      select a._user_id, ${scope.collection}, ${scope.parent}, x.key, x.since, x.failed
+      from ${trx.stateTable('account')} as a
+      cross join unnest(${keysOf(warm)}::text[],
+        ${warm.map((each) => warmSince(each, at).toISOString())}::timestamptz[],
+        ${warm.map(({ item }) => item.state === 'failed')}::boolean[]) as x (key, since, failed)
+      where a._user_id = ${scope.userId}::bigint
+      on conflict (_user_id, collection, parent, key) do update
+      set since = excluded.since, finished = excluded.finished`;
+  await allSent(forgotten, kept);
 }
 
 function keysOf(rows: readonly ChangedRow[]): string[] {
   return rows.map(({ key }) => key);
-}
-
-async function keepWarm(trx: Db, scope: Scope, warm: readonly ChangedRow[], at: Date): Promise<void> {
-  await trx.sql`
-    insert into ${trx.stateTable('unsettled')} (_user_id, collection, parent, key, since, finished)
-    select a._user_id, ${scope.collection}, ${scope.parent}, x.key, x.since, x.failed
-    from ${trx.stateTable('account')} as a
-    cross join unnest(${keysOf(warm)}::text[],
-      ${warm.map((each) => warmSince(each, at).toISOString())}::timestamptz[],
-      ${warm.map(({ item }) => item.state === 'failed')}::boolean[]) as x (key, since, failed)
-    where a._user_id = ${scope.userId}::bigint
-    on conflict (_user_id, collection, parent, key) do update
-    set since = excluded.since, finished = excluded.finished`;
 }
 
 /**
@@ -251,20 +242,14 @@ export async function liveCount(db: Db, scope: Scope): Promise<number> {
   return counted > 0 || (await nthNewest(db, scope, 1)) === undefined ? counted : 1;
 }
 
-/** A row that may still change. */
-interface UnfinishedRow {
-  readonly key: string;
-  /** Time of the last change. */
-  readonly since: Date;
-  /** Its state is `failed`, which services retry: reread for an hour. */
-  readonly failed: boolean;
-}
-
-/** The scope's rows that may still change and last changed at `changedSince` or later, in key order. */
-export async function unfinishedRows(db: Db, scope: Scope, changedSince: Date): Promise<UnfinishedRow[]> {
+/**
+ * The scope's rows that may still change and last changed at `changedSince` or later, in key order.
+ * @returns `since`: time of the last change; `failed`: its state is `failed`, which services retry: reread for an hour
+ */
+export async function unfinishedRows(db: Db, scope: Scope, changedSince: Date) {
   const { key } = tableOf(db.schema, scope.collection);
   const order = key?.type === 'bigint' ? sql`t.key::bigint` : sql`octet_length(t.key), t.key`;
-  const { rows } = await db.sql<UnfinishedRow>`
+  const { rows } = await db.sql<Readonly<{ key: string; since: Date; failed: boolean }>>`
     select t.key, t.since, t.finished as failed from ${db.stateTable('unsettled')} as t
     where t._user_id = ${scope.userId}::bigint and ${ofScope('t', scope)}
       and t.since >= ${changedSince}
@@ -289,11 +274,7 @@ function liveKeys(
  * Keys of a page that were erased on request. They are stored as hashes only.
  * @returns `keys` of items; `parent`: the list of these items was erased
  */
-export async function forgottenAmong(
-  db: Db,
-  scope: Scope,
-  items: readonly Pick<Item, 'key'>[],
-): Promise<{ readonly keys: ReadonlySet<string>; readonly parent: boolean }> {
+export async function forgottenAmong(db: Db, scope: Scope, items: readonly Pick<Item, 'key'>[]) {
   const { userId, collection: name, parent } = scope;
   // No key is ''.
   const byHash = new Map(items.map(({ key = '' }) => [forgottenHash(scope, key), key]));
