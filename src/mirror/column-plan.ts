@@ -43,7 +43,9 @@ export function columnName(field: string, taken: ReadonlySet<string>): string {
   const stem = /^\p{L}/u.test(plain) ? plain : plain === '' ? 'field' : `field_${plain}`;
   for (let length = SUFFIX_DIGITS; length < digits.length; length += 1) {
     const suffix = `_${digits.slice(0, length)}`;
-    const name = cut(stem, MAX_NAME_BYTES - suffix.length) + suffix;
+    const begin = Buffer.from(stem).subarray(0, MAX_NAME_BYTES - suffix.length);
+    // A character that is cut in two is left out.
+    const name = new TextDecoder().decode(begin, { stream: true }) + suffix;
     if (!taken.has(name)) return name;
   }
   throw new RangeError(`no free column name for the field ${JSON.stringify(field)}`);
@@ -58,11 +60,6 @@ function snakeCase(field: string): string {
     .toLowerCase()
     .replaceAll(/[^\p{L}\p{N}]+/gu, '_')
     .replace(/_$/, '');
-}
-
-/** The longest prefix of whole characters within `bytes`. */
-function cut(text: string, bytes: number): string {
-  return new TextDecoder().decode(Buffer.from(text).subarray(0, bytes), { stream: true });
 }
 
 /** Most bytes of a field name with a column; longer ones stay in `_raw`, unregistered. */
@@ -153,20 +150,11 @@ type ValueKind = 'string' | 'number' | 'boolean' | 'null' | 'structure';
 
 /** Kind of a JSON value, by the first character of its source text. */
 export function valueKind(source: string): ValueKind {
-  switch (source.charAt(0)) {
-    case '"':
-      return 'string';
-    case '{':
-    case '[':
-      return 'structure';
-    case 't':
-    case 'f':
-      return 'boolean';
-    case 'n':
-      return 'null';
-    default:
-      return 'number';
-  }
+  const first = source.charAt(0);
+  if (first === '"') return 'string';
+  if (first === '{' || first === '[') return 'structure';
+  if (first === 't' || first === 'f') return 'boolean';
+  return first === 'n' ? 'null' : 'number';
 }
 
 /** Kind of value that a column accepts; jsonb accepts all. */

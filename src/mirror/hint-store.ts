@@ -5,7 +5,6 @@ import { sql } from 'kysely';
 import type { Scope } from '../model/collections.ts';
 import type { HintedRow } from '../model/hint.ts';
 
-/** A hint before its row is read. */
 export interface StoredHint {
   /** '' for the scope as a whole. */
   readonly key: string;
@@ -122,9 +121,11 @@ export async function updateHints(
 
 /** Removes hints of collections that are no longer mirrored. @throws LeaseLost */
 export async function forgetOtherHints(db: Db, fence: Fence, mirrored: readonly string[]): Promise<void> {
-  await fenced(db, fence, async (trx) => {
-    await trx.sql`
+  await fenced(
+    db,
+    fence,
+    (trx) => trx.sql`
       delete from ${trx.stateTable('hint')}
-      where _user_id = ${fence.userId}::bigint and collection <> all(${[...mirrored]}::text[])`;
-  });
+      where _user_id = ${fence.userId}::bigint and collection <> all(${[...mirrored]}::text[])`,
+  );
 }

@@ -37,15 +37,12 @@ export async function* liveRows(db: Db, scope: Scope): AsyncGenerator<readonly L
   const table = tableOf(db.schema, scope.collection);
   let last: string | undefined;
   for (;;) {
-    const rows = await readAccount(
-      db,
-      scope.userId,
-      sql<LiveRow>`
+    const query = sql<LiveRow>`
       select ${keyColumn(table)}::text as key, t._change_id as "changeId", ${CHANGED_AT} as "changedAt"
       from ${dataTable(table)} as t
       where ${inScope(table, scope)} and ${behind(table, last)} and t._deleted_at is null
-      order by ${placeOrder(table, 'up')} limit ${BATCH}`,
-    );
+      order by ${placeOrder(table, 'up')} limit ${BATCH}`;
+    const rows = await readAccount(db, scope.userId, query);
     if (rows.length > 0) yield rows;
     if (rows.length < BATCH) return;
     last = rows.at(-1)?.key;
@@ -57,16 +54,12 @@ export async function liveAmong(db: Db, scope: Scope, keys: readonly string[]): 
   const table = tableOf(db.schema, scope.collection);
   const live: LiveRow[] = [];
   for (let start = 0; start < keys.length; start += BATCH) {
-    const rows = await readAccount(
-      db,
-      scope.userId,
-      sql<LiveRow>`
+    const query = sql<LiveRow>`
       select k.key::text as key, t.* from unnest(${keys.slice(start, start + BATCH)}::${keyTypeName(table)}[]) as k (key)
       cross join lateral (
         select t._change_id as "changeId", ${CHANGED_AT} as "changedAt" from ${dataTable(table)} as t
-        where ${inScope(table, scope)} and ${hasKey(table)} and t._deleted_at is null offset 0) as t`,
-    );
-    live.push(...rows);
+        where ${inScope(table, scope)} and ${hasKey(table)} and t._deleted_at is null offset 0) as t`;
+    live.push(...(await readAccount(db, scope.userId, query)));
   }
   return live;
 }
@@ -82,15 +75,11 @@ export async function parentsWithRows(db: Db, userId: string, collection: Collec
   const next = (beyond: RawBuilder<unknown>): RawBuilder<unknown> => sql`
     select ${parent} from ${dataTable(table)} as t
     where t._user_id = ${userId}::bigint and t._deleted_at is null ${beyond} order by ${parent} limit 1`;
-  const rows = await readAccount(
-    db,
-    userId,
-    sql<{ parent: string }>`
+  const query = sql<{ parent: string }>`
     with recursive p (parent) as (
       (${next(sql``)}) union all select (${next(sql`and ${parent} > p.parent`)}) from p where p.parent is not null)
-    select p.parent::text as parent from p where p.parent is not null`,
-  );
-  return rows.map((row) => row.parent);
+    select p.parent::text as parent from p where p.parent is not null`;
+  return (await readAccount(db, userId, query)).map((row) => row.parent);
 }
 
 /** A random sample of a collection's rows; the same `seed` (an integer) gives the same rows. JSON. */

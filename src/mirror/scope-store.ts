@@ -19,7 +19,7 @@ export interface StoredScope {
   readonly scope: Scope;
   /** JSON as stored; {} for a new scope. */
   readonly memory: unknown;
-  /** End of its last walk. */
+  /** Start of its last walk that has ended. */
   readonly lastReadAt: Date | undefined;
   readonly polledAt: Date | undefined;
   readonly fullAt: Date | undefined;
