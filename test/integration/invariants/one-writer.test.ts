@@ -107,7 +107,7 @@ describe('a process that lost the account', () => {
     await account.query('update mirror_sync.account set token = token - 1');
   });
 
-  it('writes nothing more of it either where it gave the account up, and nobody has taken it yet', async () => {
+  it('writes nothing more of it after it gave the account up, even if no process has taken it yet', async () => {
     const stale = account.current;
     await releaseAccount(account.database.db, stale.fence);
     const [page] = WRITES;

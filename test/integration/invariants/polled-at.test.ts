@@ -78,7 +78,7 @@ async function polledWithinFull(requests: number): Promise<number> {
 }
 
 describe('polled_at of a collection', () => {
-  it('says nothing before the first load has ended, whatever polls brought meanwhile', async () => {
+  it('is empty before the first load has ended, whatever polls brought meanwhile', async () => {
     await create();
     await interrupted('full', 3);
     await account.read('research_jobs', 'poll');
@@ -92,7 +92,7 @@ describe('polled_at of a collection', () => {
     expect(await polledAt()).toBeDefined();
   });
 
-  it('is that of the first load’s beginning, also when that was interrupted, until a poll follows it', async () => {
+  it('is the beginning of the first load, even an interrupted one, until a poll follows it', async () => {
     await create();
     await interrupted('full', 3);
     const begun = Date.now();
@@ -104,7 +104,7 @@ describe('polled_at of a collection', () => {
     await movesIt('research_jobs', 'poll');
   });
 
-  it('stays while the refresh after a poll fails, though the poll itself was good', async () => {
+  it('stays if the refresh after a successful poll fails', async () => {
     // Jobs for ever under way, more than the poll's overlap passes.
     await create({ jobs: 600, stuckShare: 1 }, 'research_jobs');
     const before = await polledAt();
@@ -120,7 +120,7 @@ describe('polled_at of a collection', () => {
     await movesIt('research_jobs', 'poll');
   });
 
-  it('is that of the interrupted poll where a poll only goes on with it', async () => {
+  it('is that of the interrupted poll if a poll only continues it', async () => {
     await create({ order: 'rising' }, 'research_jobs');
     await interrupted('poll', 2);
     const begun = Date.now();
@@ -195,7 +195,7 @@ describe('polled_at while a row is seen that is not believed yet', () => {
     expect(await polledAt(name)).toBeGreaterThanOrEqual(begun);
   });
 
-  it('moves where no page showed it again in ten grace periods: the one that did was stale', async () => {
+  it('moves if no page shows it again within ten grace periods: the page was stale', async () => {
     await create({}, 'research_jobs');
     const before = await polledAt();
     // A row that the service does not have: no page proves it absent, since none begins before it.
@@ -208,7 +208,7 @@ describe('polled_at while a row is seen that is not believed yet', () => {
     await movesIt('research_jobs', 'poll');
   });
 
-  it('stays for the account, whose one row may be stale', async () => {
+  it('stays for the account, whose single row may be stale', async () => {
     await create({}, 'account');
     const before = await polledAt('account');
     // What the service says now was superseded a moment ago, as far as the mirror knows.
@@ -244,7 +244,7 @@ describe('polled_at of list_items', () => {
     return [first, second];
   };
 
-  it('says nothing while the lists were never polled, or one of them was never read', async () => {
+  it('is empty while the lists were never polled, or one of them was never read', async () => {
     await create();
     await account.read('list_items', 'poll');
     expect(await polledAt('list_items')).toBeUndefined();
@@ -267,7 +267,7 @@ describe('polled_at of list_items', () => {
     expect(await polledAt('list_items')).toBe(known);
   });
 
-  it('is not held by lists that are gone: deleted ones, and those that the service does not know any more', async () => {
+  it('is not held back by deleted lists, or by those that the service no longer knows', async () => {
     const [first, second] = await cutOffAtFirst();
     expect(await polledAt('list_items')).toBeUndefined();
     // As the deletion of the list leaves them.
@@ -283,7 +283,7 @@ describe('polled_at of list_items', () => {
     expect(await polledAt('list_items')).toBeGreaterThanOrEqual(begun);
   });
 
-  it('and the state stay failing when only what came due was read after a pass that failed', async () => {
+  it('stays, and the state stays failing, if only due lists were read after a failed pass', async () => {
     const [first, second] = await cutOffAtFirst();
     await account.query(
       `update mirror_sync.scope set due_at = case when parent = '${second}' then now() end where collection = 'list_items'`,

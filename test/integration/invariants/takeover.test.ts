@@ -44,7 +44,7 @@ async function race(
 }
 
 describe('a takeover', () => {
-  it('goes to one of two processes that looked at the same moment', async () => {
+  it('goes to one of two processes that look at the same moment', async () => {
     const results = await race(['A', 'B']);
     expect(results.map(({ state }) => state).toSorted()).toEqual(['owned', 'taken']);
     const taken = results.find((each) => each.state === 'taken');

@@ -42,7 +42,7 @@ describe('the domain of a row', () => {
     ]);
   });
 
-  it('is filled in what was there before, versions too, without a change', async () => {
+  it('is filled in older rows and versions, without a change of them', async () => {
     await account.page('watchlist', '[{"id":"a","url":"a.example"},{"id":"b","url":null}]');
     await account.page('watchlist', '[{"id":"a","url":"b.example"}]');
     const stored = () =>
@@ -59,7 +59,7 @@ describe('the domain of a row', () => {
     expect(before).toHaveLength(3);
   });
 
-  it('goes with the field that it came from, where that is never to be stored', async () => {
+  it('is removed with its field if that is never to be stored', async () => {
     const page = '[{"job_id":1,"domain":"a.example","url":"b.example"}]';
     await account.page('research_jobs', page);
     const excludeFields = { ...noFields(), research_jobs: ['domain'] };

@@ -50,7 +50,7 @@ async function made(): Promise<ReadonlyMap<string, string>> {
 }
 
 describe('the query that prints the indexes of a mirror', () => {
-  it('prints those whose columns there are, which the views’ questions are answered by', async () => {
+  it('prints indexes on present columns, and queries of the views use them', async () => {
     for (const statement of await printed()) await analyst.query(statement);
     const asked = [
       ['research_jobs_live', `_key = '42:7'`, 'research_jobs_by_key'],
@@ -77,7 +77,7 @@ describe('the query that prints the indexes of a mirror', () => {
     }
   });
 
-  it('makes each over the very expression of its view’s column', async () => {
+  it('prints each on the expression of its view’s column', async () => {
     for (const statement of await printed()) await analyst.query(statement);
     const indexes = await made();
     const keys = [...indexes].filter(([name]) => /_by_(?:list_)?key$/.test(name));
@@ -92,14 +92,14 @@ describe('the query that prints the indexes of a mirror', () => {
     }
   });
 
-  it('says what each gains and costs, and nothing again that is there', async () => {
+  it('says what each gains and costs, and omits present indexes', async () => {
     const statements = await printed();
     for (const statement of statements) expect(statement).toMatch(/ms; \d+ bytes a row|; 8 bytes a row/);
     for (const statement of [...statements, ...statements]) await analyst.query(statement);
     expect((await made()).size).toBe(statements.length);
   });
 
-  it('makes the same as the statement of each kind', async () => {
+  it('prints the same as the statement of each kind', async () => {
     for (const statement of ONE_OF_EACH_KIND) await analyst.query(statement);
     const one = await made();
     expect(one.size).toBe(5);
@@ -110,7 +110,7 @@ describe('the query that prints the indexes of a mirror', () => {
 });
 
 describe('an index of a user', () => {
-  it('waits for an open transaction and keeps no page waiting; a new field’s column comes behind it', async () => {
+  it('waits for an open transaction and delays no page; a new field’s column follows it', async () => {
     const reader = new pg.Client({ connectionString: own.url });
     await reader.connect();
     await reader.query('begin isolation level repeatable read; select count(*) from mirror.lists');
@@ -133,7 +133,7 @@ describe('an index of a user', () => {
     expect((await made()).has('lists_by_key')).toBe(true);
   });
 
-  it('stays and is used where a new column comes and the view is made anew', async () => {
+  it('stays and is used after a new column comes and the view is recreated', async () => {
     for (const statement of await printed()) await analyst.query(statement);
     await analyst.query('create index mine on mirror.lists (_changed_at) where _deleted_at is null');
     const before = await made();

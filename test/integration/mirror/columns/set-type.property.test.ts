@@ -78,7 +78,7 @@ async function written(
 }
 
 describe('after any changes of its type', () => {
-  it('rows, versions and counts are those of a mirror that had the last type from the beginning', async () => {
+  it('rows, versions and counts equal those of a mirror that always had the last type', async () => {
     let compared = 0;
     await fc.assert(
       fc.asyncProperty(

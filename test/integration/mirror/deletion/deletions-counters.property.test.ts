@@ -76,7 +76,7 @@ async function take(account: MirroredAccount, taken: Step): Promise<void> {
 }
 
 describe('after any sequence of pages and deletions', () => {
-  it.each(['soft', 'hard'] as const)('the counters are what counting finds (%s)', async (deletes) => {
+  it.each(['soft', 'hard'] as const)('the counters equal a count (%s)', async (deletes) => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 6, maxLength: 18 }), async (steps) => {
         const account = await newAccount({ deletes });

@@ -101,7 +101,7 @@ describe('a deletion that Postgres refuses', () => {
     },
   );
 
-  it('of an item keeps its list whole, and names the list', async () => {
+  it('keeps the list whole if it concerns an item, and names the list', async () => {
     const account = await newAccount({ deletes: 'hard' });
     await account.observe('lists', itemsWith('list_id', upTo(40)));
     for (const parent of ['1', '2', '3']) {
@@ -148,7 +148,7 @@ describe('a deletion that Postgres refuses', () => {
     expect(await account.applyDeletions('research_jobs')).toMatchObject({ deleted: 12 });
   });
 
-  it('is none where the server can do nothing now: that is told as it is', async () => {
+  it('is not assumed while the server can do nothing: its error is thrown', async () => {
     const account = await withGoneJobs({ deletes: 'hard' });
     await account.query(
       `${FUNCTION} $$ begin raise exception 'full' using errcode = '53100'; end $$;

@@ -12,7 +12,7 @@ const changes = (account: MirroredAccount, collection: string) =>
      where _user_id = ${account.fence.userId} and collection = '${collection}' order by change_id, field`,
   );
 
-it('has a key for each table: its key columns, the account its user', async () => {
+it('has a key for each table: its key columns; the account’s is its user', async () => {
   await scene.open(scene.first);
   await scene.first.page('account', '[{"user_id":1,"credits":5}]');
   await scene.first.page('account', '[{"user_id":1,"credits":4}]');
@@ -24,7 +24,7 @@ it('has a key for each table: its key columns, the account its user', async () =
   expect(await changes(scene.second, 'account')).toEqual([]);
 });
 
-it('calls nothing an insert whose version before is not kept, and names no field of it', async () => {
+it('reports no insert and no fields for a row whose earlier version is not kept', async () => {
   await scene.first.page('research_jobs', '[{"job_id":1,"n":1}]');
   await scene.first.page('research_jobs', '[{"job_id":1,"n":2}]');
   await scene.first.page('research_jobs', '[{"job_id":1,"n":3}]');

@@ -18,7 +18,7 @@ async function credits(account: MirroredAccount, at: string, amount: string): Pr
 const utc = (daysAgo: number, time: string) =>
   `((now() at time zone 'UTC')::date - ${daysAgo} + time '${time}') at time zone 'UTC'`;
 
-it('adds up what fell and what rose, day by day, and carries on over days without a change', async () => {
+it('adds up decreases and increases by day, and continues over days without a change', async () => {
   const { first, second } = scene;
   await scene.open(first);
   await credits(first, utc(3, '00:00'), '100.50');

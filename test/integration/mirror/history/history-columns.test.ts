@@ -11,7 +11,7 @@ beforeEach(async () => {
 });
 
 describe('columns for new fields', () => {
-  it('do not disturb columns that somebody made in history alone, or dropped there', async () => {
+  it('leave alone columns that were added or dropped by hand in history', async () => {
     await account.query('alter table mirror.lists_history add column size text');
     await account.page('lists', '[{"list_id":1,"size":1,"name":"a"}]');
     await account.query('drop view mirror.lists_versions');
@@ -27,7 +27,7 @@ describe('columns for new fields', () => {
 });
 
 describe('what is archived', () => {
-  it('leaves out columns that have another type in history, a narrower one, or are computed there', async () => {
+  it('leaves out columns that have another or a narrower type in history, or are computed there', async () => {
     await account.page('lists', '[{"list_id":1,"size":12.5,"name":"a","note":"mine","rank":1}]');
     await account.query(`
       drop view mirror.lists_versions;
@@ -41,7 +41,7 @@ describe('what is archived', () => {
     expect(await lines(account, archived)).toEqual(['- - computed 1 12.5', '- - computed 2 1234.5']);
   });
 
-  it('leaves out a column that was dropped from both, wherever it was', async () => {
+  it('leaves out a column that was dropped from both, at any position', async () => {
     const tables = ['lists', 'lists_history'] as const;
     const width = async (table: string): Promise<number> => {
       const widest = `select max(attnum) from pg_attribute where attrelid = 'mirror.${table}'::regclass`;
@@ -63,7 +63,7 @@ describe('what is archived', () => {
 
 describe('the view of versions', () => {
   it.each(['versions', 'live'])(
-    'that somebody rebuilt with its columns is left alone: %s',
+    'is left alone if it was rebuilt by hand with its columns: %s',
     async (suffix) => {
       const view = `mirror.watchlist_${suffix}`;
       const [text] = await lines(account, `select rtrim(pg_get_viewdef('${view}'), ';')`);

@@ -60,7 +60,7 @@ describe('docs/recipes.md', () => {
     },
   );
 
-  it('shows what is known of each watched company, and its score over time', async () => {
+  it('shows each watched company’s data, and its score over time', async () => {
     const found = (part: string): string =>
       all.find(({ statement }) => statement.includes(part))?.statement ?? '';
     expect(await rowsOf(found('from mirror.watchlist_live w'), [])).toMatchObject([
@@ -82,7 +82,7 @@ describe('docs/recipes.md', () => {
     expect(await rowsOf(found('as median'), [])).toMatchObject([{ median: { minutes: 1 } }]);
   });
 
-  it('shows what is different from yesterday', async () => {
+  it('shows the differences from yesterday', async () => {
     const changed = all.find(({ statement }) => statement.includes('as before'))?.statement ?? '';
     expect(await rowsOf(changed, [])).toEqual([
       { what: 'new', _user_id: '1', job_id: '1', before: null, now: 'completed' },

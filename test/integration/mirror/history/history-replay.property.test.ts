@@ -52,7 +52,7 @@ const itemOf = (
 const snapshot = { proof: { kind: 'snapshot' } } as const;
 
 it.each(['soft', 'hard'] as const)(
-  'the mirror as of every moment is what it was then: MIRROR_DELETES=%s',
+  'the mirror as of any moment equals the mirror at that moment: MIRROR_DELETES=%s',
   async (deletes) => {
     const steps = fc.array(step, { minLength: 2, maxLength: 12 });
     await fc.assert(

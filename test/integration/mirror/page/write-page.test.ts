@@ -85,7 +85,7 @@ describe('a page', () => {
     expect(await all()).toEqual(before);
   });
 
-  it('that is unchanged writes nothing more when it proves absent again what is suspected already', async () => {
+  it('that is unchanged writes nothing more if the rows that it proves absent are suspected already', async () => {
     await account.observe('research_jobs', '[{"job_id":1},{"job_id":2}]');
     await proveAbsent(account, 'research_jobs', '[{"job_id":1}]');
     const all = () => places('mirror.research_jobs', 'mirror_sync.candidate', 'mirror._collections');
@@ -124,7 +124,7 @@ describe('a page', () => {
     expect(await statements()).toBe(4);
   });
 
-  it('is believed at once where history is not kept any more, though some is there', async () => {
+  it('is believed at once if history is no longer kept, though some is there', async () => {
     const kept = await newAccount();
     await kept.page('research_jobs', '[{"job_id":1,"status":"a"}]');
     await kept.page('research_jobs', '[{"job_id":1,"status":"b"}]');

@@ -73,7 +73,7 @@ describe('a walk', () => {
       'add column part numeric generated always as (1 / divisor) stored',
       'drop column part',
     ],
-  ])('takes what was refused by %s, and passes over the other pages', async (_, refuse, relent) => {
+  ])('retries items that were refused by %s, and skips the other pages', async (_, refuse, relent) => {
     const walked = await Walked.make();
     await walked.walk([FIRST]);
     await walked.account.query(`alter table mirror.bulk_research_jobs ${refuse}`);
@@ -102,7 +102,7 @@ describe('a walk', () => {
     ).toHaveLength(0);
   });
 
-  it('reads a page with an item without key each time', async () => {
+  it('reads a page with a keyless item each time', async () => {
     const walked = await Walked.make();
     const keyless = '[{"bulk_job_id":7},{"note":"no ID"}]';
     for (const parsed of [[FIRST, keyless], [keyless], [keyless]]) {
