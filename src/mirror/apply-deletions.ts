@@ -5,7 +5,6 @@ import { type Fence, fenced } from '../postgres/fenced.ts';
 import { logAct, type Operator } from '../postgres/operator-log.ts';
 import { childrenOf, type CollectionName, type Scope } from '../model/collections.ts';
 import {
-  clearDeletions,
   deleteChildren,
   type DeletedScope,
   deleteRows,
@@ -102,13 +101,11 @@ export async function applyDeletions(
       const [alone] = keys;
       most = Math.ceil(keys.length / 2);
       if (alone === undefined || keys.length > 1) continue;
-      await fenced(
-        db,
-        fence,
-        (trx, at) => trx.sql`
+      await fenced(db, fence, async (trx, at) => {
+        await trx.sql`
           update ${trx.stateTable('candidate')} as c set refused = ${message}, refused_at = ${at}::timestamptz
-          where c._user_id = ${scope.userId}::bigint and ${ofScope('c', scope)} and c.key = ${alone}`,
-      );
+          where c._user_id = ${scope.userId}::bigint and ${ofScope('c', scope)} and c.key = ${alone}`;
+      });
       refused.push(alone);
       continue;
     }
@@ -191,9 +188,11 @@ async function deleteProven(
     along.set(of.collection, (along.get(of.collection) ?? 0) + deleted);
   }
   if (deletion.accepted !== false) {
-    for (const { name } of [{ name: collection }, ...childrenOf(collection)]) {
-      await clearDeletions(trx, userId, name);
-    }
+    // What a person has accepted does not count towards the brake.
+    await trx.sql`
+      delete from ${trx.stateTable('deletions')}
+      where _user_id = ${userId}::bigint
+        and collection = any(${[collection, ...childrenOf(collection).map(({ name }) => name)]}::text[])`;
     if (parts.length > 0) {
       const given = { collection, deleted: emptied.length, along: Object.fromEntries(along) };
       await logAct(trx, deletion.accepted, { act: 'sync --accept-deletions', userId, given });

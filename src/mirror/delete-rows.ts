@@ -98,12 +98,7 @@ async function isOver(
 }
 
 /** Counts deleted rows towards the volume of the next day. */
-async function addDeletions(
-  trx: Db,
-  { userId, collection }: Scope,
-  at: Date,
-  deleted: number,
-): Promise<void> {
+async function addDeletions(trx: Db, { userId, collection }: Scope, at: Date, deleted: number) {
   const hour = new Date(Math.floor(at.getTime() / HOUR_MS) * HOUR_MS);
   await trx.sql`
     delete from ${trx.stateTable('deletions')}
@@ -112,13 +107,6 @@ async function addDeletions(
     insert into ${trx.stateTable('deletions')} as d (_user_id, collection, hour, deleted)
     values (${userId}::bigint, ${collection}, ${hour}::timestamptz, ${deleted}::bigint)
     on conflict (_user_id, collection, hour) do update set deleted = d.deleted + excluded.deleted`;
-}
-
-/** Resets the volume of deleted rows after a person has accepted them. */
-export async function clearDeletions(trx: Db, userId: string, collection: CollectionName): Promise<void> {
-  await trx.sql`
-    delete from ${trx.stateTable('deletions')}
-    where _user_id = ${userId}::bigint and collection = ${collection}`;
 }
 
 function dayBefore(at: Date): Date {
@@ -188,12 +176,7 @@ async function deleteAll(trx: Db, scope: Scope, deletion: Deletion) {
  * Suspects live items without a list, which were added or undeleted by hand. Such a list is never read, so full walks
  * of the lists are the proofs: one lacked the list before, and a later one still lacks it.
  */
-export async function suspectItemsOfNoList(
-  trx: Db,
-  userId: string,
-  lists: ListCollection,
-  at: Date,
-): Promise<void> {
+export async function suspectItemsOfNoList(trx: Db, userId: string, lists: ListCollection, at: Date) {
   const { name } = lists;
   const table = tableOf(trx.schema, name);
   const parents = parentsOf(lists);
@@ -242,12 +225,8 @@ export interface Deletion {
 /** Postgres deleted fewer rows than requested. */
 export class NotDeleted extends Error {}
 
-/** A live row to delete. */
-export interface RowToDelete {
-  readonly key: string;
-  /** Size of its item, as stored. */
-  readonly bytes: number;
-}
+/** A live row to delete; `bytes`: size of its item, as stored. */
+export type RowToDelete = Readonly<{ key: string; bytes: number }>;
 
 /** The live rows of these keys, in key order. */
 export async function rowsToDelete(trx: Db, scope: Scope, keys: readonly string[]): Promise<RowToDelete[]> {

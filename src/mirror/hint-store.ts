@@ -34,12 +34,7 @@ const TOGETHER = 1_000;
  * @param rows of mirrored collections
  * @param now by the database's clock
  */
-export async function addHints(
-  trx: Db,
-  userId: string,
-  rows: readonly HintedRow[],
-  now: Date,
-): Promise<void> {
+export async function addHints(trx: Db, userId: string, rows: readonly HintedRow[], now: Date) {
   if (rows.length === 0) return;
   const column = (field: keyof HintedRow): string[] => rows.map((row) => row[field]);
   // In the order in which `updateHints` locks them.
@@ -121,11 +116,9 @@ export async function updateHints(
 
 /** Removes hints of collections that are no longer mirrored. @throws LeaseLost */
 export async function forgetOtherHints(db: Db, fence: Fence, mirrored: readonly string[]): Promise<void> {
-  await fenced(
-    db,
-    fence,
-    (trx) => trx.sql`
+  await fenced(db, fence, async (trx) => {
+    await trx.sql`
       delete from ${trx.stateTable('hint')}
-      where _user_id = ${fence.userId}::bigint and collection <> all(${[...mirrored]}::text[])`,
-  );
+      where _user_id = ${fence.userId}::bigint and collection <> all(${[...mirrored]}::text[])`;
+  });
 }

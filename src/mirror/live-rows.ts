@@ -83,10 +83,7 @@ export async function parentsWithRows(db: Db, userId: string, collection: Collec
 }
 
 /** A random sample of a collection's rows; the same `seed` (an integer) gives the same rows. JSON. */
-export interface Sample {
-  readonly rows: number;
-  readonly seed: number;
-}
+export type Sample = Readonly<Record<'rows' | 'seed', number>>;
 
 /** Keys of a sample of live rows, by parent ('' outside lists). Reads all rows of the account in the table. */
 export async function sampleKeys(
@@ -117,11 +114,7 @@ export const MAX_MISSING = 200_000;
  * Live rows of the scope that a whole walk did not see, in key order, at most `MAX_MISSING`. Reads the scope's keys in
  * batches (a million: bench/mirror/compare-keys.ts).
  */
-export async function liveKeysMissing(
-  db: Db,
-  scope: Scope,
-  seen: (key: string) => boolean,
-): Promise<MissingRow[]> {
+export async function liveKeysMissing(db: Db, scope: Scope, seen: (key: string) => boolean) {
   const missing: MissingRow[] = [];
   for await (const rows of liveRows(db, scope)) {
     for (const { key, changedAt } of rows) {
@@ -136,12 +129,7 @@ export async function liveKeysMissing(
  * Records which changed rows may still change, in a table of their own.
  * @param at time of the change: an unfinished row is polled less and less often from then on
  */
-export async function recordUnfinished(
-  trx: Db,
-  scope: Scope,
-  rows: readonly ChangedRow[],
-  at: Date,
-): Promise<void> {
+export async function recordUnfinished(trx: Db, scope: Scope, rows: readonly ChangedRow[], at: Date) {
   const finished = rows.filter(({ change, item }) => change !== 'inserted' && item.state === 'finished');
   const warm = rows.filter(({ item }) => item.state !== 'finished');
   const forgotten = finished.length > 0 && forgetUnfinished(trx, scope, keysOf(finished));

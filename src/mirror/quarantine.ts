@@ -158,11 +158,7 @@ async function release(trx: Db, scope: Scope, which: RawBuilder<unknown>): Promi
 }
 
 /** Items in the scope's quarantine among these, by `itemHash`. */
-export async function quarantinedAmong(
-  db: Db,
-  scope: Scope,
-  hashes: readonly string[],
-): Promise<Set<string>> {
+export async function quarantinedAmong(db: Db, scope: Scope, hashes: readonly string[]) {
   const { rows } = await db.sql<{ hash: string }>`
     select encode(q.item_hash, 'hex') as hash from ${db.table('quarantine')} as q
     where q._user_id = ${scope.userId}::bigint and ${ofScope('q', scope)} and q.item_hash = any(${bytes(hashes)})`;

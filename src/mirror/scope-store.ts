@@ -203,12 +203,7 @@ function json(value: unknown): RawBuilder<unknown> {
 }
 
 /** Makes the scopes of new and changed lists due now; those of undeleted lists are open again. */
-export async function markChildrenDue(
-  trx: Db,
-  scope: Scope,
-  keys: readonly string[],
-  at: Date,
-): Promise<void> {
+export async function markChildrenDue(trx: Db, scope: Scope, keys: readonly string[], at: Date) {
   for (const child of childrenOf(scope.collection)) {
     await trx.sql`
       insert into ${trx.stateTable('scope')} as t (_user_id, collection, parent, due_at, last_due_at)
@@ -221,10 +216,7 @@ export async function markChildrenDue(
 }
 
 /** A scope that is complete as of a moment. */
-export interface CompleteScope {
-  readonly scope: Scope;
-  readonly completeAsOf: Date;
-}
+export type CompleteScope = Readonly<{ scope: Scope; completeAsOf: Date }>;
 
 /**
  * The later of two moments: a reading from a cache may be as of an earlier one. A stored moment in the future is
@@ -296,29 +288,16 @@ export async function leastOfScopes(
 ) {
   const moment = sql.id('t', column);
   const complete = column === 'complete_as_of';
-  const { rows } = await db.sql<{ least: Date | null; lacking: boolean }>`
-    select min(${moment}) as least,
-      coalesce(bool_or(${moment} is null), false) or ${hasUnread(db, userId, name)} or ${complete} and exists (
-        select from ${db.stateTable('scope')} as o
-        where o._user_id = ${userId}::bigint and o.collection = ${name} and o.gone_at is not null and o.live_rows > 0
-      ) as lacking
-    from ${db.stateTable('scope')} as t
-    where t._user_id = ${userId}::bigint and t.collection = ${name} and t.parent <> ''
-      and t.gone_at is null`;
-  const [row] = rows;
-  return { least: row?.least ?? undefined, lacking: row?.lacking ?? false };
-}
-
-/**
- * Whether a parent is in quarantine without a row. It has no scope either, so its items are not read. (A parent that the
- * last complete reading did not see is gone.)
- */
-function hasUnread(db: Db, userId: string, name: CollectionName): RawBuilder<boolean> {
   const found = collection(name);
-  if (found.kind !== 'list' || found.parent === undefined) return sql`false`;
-  return sql`exists (
+  const parents = found.kind === 'list' ? found.parent?.collection : undefined;
+  // A parent in quarantine without a row has no scope either, so its items are not read. A parent that the last complete
+  // reading did not see is gone.
+  const hasUnread =
+    parents === undefined
+      ? sql`false`
+      : sql`exists (
     select from ${db.table('quarantine')} as q
-    where q._user_id = ${userId}::bigint and q.collection = ${found.parent.collection} and q.parent = ''
+    where q._user_id = ${userId}::bigint and q.collection = ${parents} and q.parent = ''
       and q.key is not null
       and not exists (
         select from ${db.stateTable('scope')} as s
@@ -327,4 +306,15 @@ function hasUnread(db: Db, userId: string, name: CollectionName): RawBuilder<boo
         select from ${db.stateTable('scope')} as p
         where p._user_id = ${userId}::bigint and p.collection = q.collection and p.parent = ''
           and p.full_at - ${`${STAMP_EVERY_MS} ms`}::interval > q.last_seen_at))`;
+  const { rows } = await db.sql<{ least: Date | null; lacking: boolean }>`
+    select min(${moment}) as least,
+      coalesce(bool_or(${moment} is null), false) or ${hasUnread} or ${complete} and exists (
+        select from ${db.stateTable('scope')} as o
+        where o._user_id = ${userId}::bigint and o.collection = ${name} and o.gone_at is not null and o.live_rows > 0
+      ) as lacking
+    from ${db.stateTable('scope')} as t
+    where t._user_id = ${userId}::bigint and t.collection = ${name} and t.parent <> ''
+      and t.gone_at is null`;
+  const [row] = rows;
+  return { least: row?.least ?? undefined, lacking: row?.lacking ?? false };
 }

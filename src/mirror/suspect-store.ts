@@ -33,13 +33,7 @@ const BATCH = 20_000;
  * @param obs number of the last committed observation, on which the change rests
  * @throws Superseded if a later one is committed, which may have seen the rows; DatabaseWentBack
  */
-export async function recordSuspects(
-  trx: Db,
-  scope: Scope,
-  change: SuspectChange,
-  obs: number,
-  at: Date,
-): Promise<void> {
+export async function recordSuspects(trx: Db, scope: Scope, change: SuspectChange, obs: number, at: Date) {
   const { rows } = await trx.sql<{ last: string; gone: boolean; hasSuspects: boolean }>`
     select s.last_obs as last, s.gone_at is not null as gone,
       exists (
@@ -162,11 +156,7 @@ export async function suspectsOf(db: Db, scope: Scope): Promise<SuspectedDeletio
  * Suspected deletions among `keys` (docs/design/deletions.md, "Suspected deletions"): they wait for a second proof, or
  * they are proven and not deleted yet.
  */
-export async function suspectsAmong(
-  db: Db,
-  scope: Scope,
-  keys: readonly string[],
-): Promise<Map<string, 'waiting' | 'proven'>> {
+export async function suspectsAmong(db: Db, scope: Scope, keys: readonly string[]) {
   const suspects = new Map<string, 'waiting' | 'proven'>();
   for (const some of batches(keys)) {
     const { rows } = await db.sql<{ key: string; proven: boolean }>`
@@ -178,26 +168,20 @@ export async function suspectsAmong(
   return suspects;
 }
 
-/** A scope that has suspected deletions. */
-export interface SuspectScope {
-  readonly scope: Scope;
-  /** Time of the latest first proof: the second one is requested the grace period later. */
-  readonly lastSuspectedAt: Date;
-  /** Kinds of those that wait for a second proof; empty if all are proven. */
-  readonly kinds: readonly SuspectKind[];
-  /** Number of those that wait for a second proof. */
-  readonly waiting: number;
-  /** Number of proven ones: the brake blocks them, or a stop came before they were deleted. */
-  readonly proven: number;
-}
+export type SuspectScope = Awaited<ReturnType<typeof suspectScopes>>[number];
 
-/** Scopes of an account's collection with suspected deletions, by the time when they are due. */
-export async function suspectScopes(
-  db: Db,
-  userId: string,
-  collection: CollectionName,
-): Promise<SuspectScope[]> {
-  const { rows } = await db.sql<Omit<SuspectScope, 'scope'> & { readonly parent: string }>`
+/**
+ * Scopes of an account's collection with suspected deletions, by the time when they are due.
+ * @returns `lastSuspectedAt`: time of the latest first proof, the second one is requested the grace period later;
+ *   `waiting`, `kinds`: number and kinds of those that wait for it; `proven`: number of those that the brake blocks, or
+ *   that a stop left
+ */
+export async function suspectScopes(db: Db, userId: string, collection: CollectionName) {
+  const { rows } = await db.sql<
+    Readonly<
+      { lastSuspectedAt: Date; kinds: SuspectKind[]; parent: string } & Record<'waiting' | 'proven', number>
+    >
+  >`
     select c.parent, max(c.at) as "lastSuspectedAt",
       coalesce(array_agg(distinct c.kind) filter (where c.proven_at is null), '{}') as kinds,
       (count(*) filter (where c.proven_at is null))::float8 as waiting,
@@ -205,7 +189,10 @@ export async function suspectScopes(
     from ${db.stateTable('candidate')} as c
     where c._user_id = ${userId}::bigint and c.collection = ${collection}
     group by c.parent order by "lastSuspectedAt", c.parent`;
-  return rows.map(({ parent, ...row }) => ({ scope: { userId, collection, parent }, ...row }));
+  return rows.map(({ parent, ...row }) => ({
+    scope: { userId, collection, parent },
+    ...row,
+  }));
 }
 
 /** Rows that a page proves absent, and the suspected deletions that it may change. */
@@ -276,14 +263,14 @@ export async function readAbsence(
     );
   }
   const { rows } = await trx.sql<AbsenceRow>`${sql.join(parts, sql` union all `)}`;
-  // Missing rows after a full first batch come with one statement per batch.
-  let batch = rows.filter(({ changedAt }) => changedAt !== null);
-  let count = batch.length;
-  while (proof !== undefined && batch.length === BATCH && count < MAX_MISSING) {
-    const last = batch.map(({ key }) => key).reduce((a, b) => (compareKeys(type, a, b) < 0 ? b : a));
-    batch = (await trx.sql<AbsenceRow>`${missingRows(proof, last)}`).rows;
-    count += batch.length;
-    for (const row of batch) rows.push(row);
+  if (proof !== undefined) {
+    // Missing rows after a full first batch come with one statement per batch.
+    let batch = rows.filter(({ changedAt }) => changedAt !== null);
+    for (let count = batch.length; batch.length === BATCH && count < MAX_MISSING; count += batch.length) {
+      const last = batch.map(({ key }) => key).reduce((a, b) => (compareKeys(type, a, b) < 0 ? b : a));
+      batch = (await trx.sql<AbsenceRow>`${missingRows(proof, last)}`).rows;
+      for (const row of batch) rows.push(row);
+    }
   }
   const onPage = new Set(keys);
   return {

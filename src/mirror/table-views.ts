@@ -204,12 +204,12 @@ export async function extendView(trx: Db, table: Table, view: TableView): Promis
 }
 
 /** An existing view: its columns in order, its options (`security_invoker=true`, …), and whether we may replace it. */
-interface PresentView {
-  readonly columns: readonly string[];
-  readonly options: string | null;
-  readonly definition: string;
-  readonly owned: boolean;
-}
+type PresentView = Readonly<{
+  columns: string[];
+  options: string | null;
+  definition: string;
+  owned: boolean;
+}>;
 
 async function presentView(db: Db, table: Table, suffix: string): Promise<PresentView | undefined> {
   const { rows } = await db.sql<PresentView>`
@@ -223,12 +223,7 @@ async function presentView(db: Db, table: Table, suffix: string): Promise<Presen
 }
 
 /** Whether the view has our definition, by comparison with a view that is created for that and dropped. */
-async function isOurs(
-  trx: Db,
-  table: Table,
-  view: TableView,
-  { columns, definition, owned }: PresentView,
-): Promise<boolean> {
+async function isOurs(trx: Db, table: Table, view: TableView, { columns, definition, owned }: PresentView) {
   if (!owned || !columns.every((column) => view.columns.includes(column))) return false;
   const suffix = `${view.suffix}_as_written`;
   await trx.sql`create view ${dataTable(table, suffix)} as ${view.query(columns)}`;

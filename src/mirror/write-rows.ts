@@ -29,12 +29,7 @@ export class RowsNotWritten extends Error {}
  * @param before the last change ID before theirs
  * @throws RowsNotWritten if SQL did not write exactly the rows that were sent
  */
-export async function writeRows(
-  trx: Db,
-  write: RowWrite,
-  rows: readonly RowPayload[],
-  before: bigint,
-): Promise<void> {
+export async function writeRows(trx: Db, write: RowWrite, rows: readonly RowPayload[], before: bigint) {
   if (rows.length === 0) return;
   const { table, scope, columns, at, archived } = write;
   const superseded = rows.filter(({ row }) => row.change === 'updated').map(({ row }) => row.key);

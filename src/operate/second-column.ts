@@ -98,12 +98,7 @@ export async function viewsUpon(trx: Db, { table, name }: TypeChange) {
 }
 
 /** Drops the column and renames the second one. Another column comes and goes, so that the table's version rises. */
-async function replaceColumn(
-  trx: Db,
-  { table, name }: TypeChange,
-  second: string,
-  suffix: string,
-): Promise<void> {
+async function replaceColumn(trx: Db, { table, name }: TypeChange, second: string, suffix: string) {
   const data = dataTable(table, suffix);
   const passing = sql.id(`${second}_passing`);
   const { rows } = await trx.sql<{ text: string | null; readers: string[] }>`
