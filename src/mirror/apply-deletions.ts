@@ -172,20 +172,14 @@ async function deleteProven(
   const done = keys.filter((key) => !staying.has(key));
   const forgotten = await forgetSuspects(trx, scope, done);
   const parts = [...children, { scope, deleted: emptied.length, changed }].filter((each) => each.deleted > 0);
+  const { at } = deletion;
   for (const { scope: of, deleted } of parts) {
     const totals = { ...NO_WALK_TOTALS, deleted };
-    const end = {
-      scope: of,
-      kind: 'deletion',
-      startedAt: deletion.at,
-      outcome: 'completed',
-      totals,
-    } as const;
-    await logWalk(trx, end, deletion.at);
+    await logWalk(trx, { scope: of, kind: 'deletion', startedAt: at, outcome: 'completed', totals }, at);
   }
   const along = new Map<CollectionName, number>();
-  for (const { scope: of, deleted } of parts.filter((each) => each.scope !== scope)) {
-    along.set(of.collection, (along.get(of.collection) ?? 0) + deleted);
+  for (const { scope: items, deleted } of children) {
+    if (deleted > 0) along.set(items.collection, (along.get(items.collection) ?? 0) + deleted);
   }
   if (deletion.accepted !== false) {
     // What a person has accepted does not count towards the brake.

@@ -40,12 +40,12 @@ export async function recreateView(
     select a.attname as column, d.description as text
     from pg_description d left join pg_attribute a on a.attrelid = d.objoid and a.attnum = d.objsubid and d.objsubid > 0
     where d.classoid = 'pg_class'::regclass and d.objoid = ${view}`;
-  await trx.raw('savepoint make_anew');
+  await trx.raw('savepoint recreate_view');
   try {
     await trx.sql`drop view ${name}`;
   } catch (error) {
     if (sqlState(error) !== DEPENDENTS_EXIST) throw error;
-    await trx.raw('rollback to savepoint make_anew');
+    await trx.raw('rollback to savepoint recreate_view');
     return false;
   }
   await create();
@@ -66,7 +66,7 @@ export async function recreateView(
     const on = column === null ? sql`view ${name}` : sql`column ${name}.${sql.id(column)}`;
     await trx.sql`comment on ${on} is ${sql.raw(quotedText(text))}`;
   }
-  await trx.raw('release savepoint make_anew');
+  await trx.raw('release savepoint recreate_view');
   return true;
 }
 

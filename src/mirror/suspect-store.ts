@@ -168,20 +168,26 @@ export async function suspectsAmong(db: Db, scope: Scope, keys: readonly string[
   return suspects;
 }
 
-export type SuspectScope = Awaited<ReturnType<typeof suspectScopes>>[number];
+/** A scope that has suspected deletions. */
+export interface SuspectScope {
+  readonly scope: Scope;
+  /** Time of the latest first proof: the second one is requested the grace period later. */
+  readonly lastSuspectedAt: Date;
+  /** Kinds of those that wait for a second proof; empty if all are proven. */
+  readonly kinds: readonly SuspectKind[];
+  /** Number of those that wait for a second proof. */
+  readonly waiting: number;
+  /** Number of proven ones: the brake blocks them, or a stop came before they were deleted. */
+  readonly proven: number;
+}
 
-/**
- * Scopes of an account's collection with suspected deletions, by the time when they are due.
- * @returns `lastSuspectedAt`: time of the latest first proof, the second one is requested the grace period later;
- *   `waiting`, `kinds`: number and kinds of those that wait for it; `proven`: number of those that the brake blocks, or
- *   that a stop left
- */
-export async function suspectScopes(db: Db, userId: string, collection: CollectionName) {
-  const { rows } = await db.sql<
-    Readonly<
-      { lastSuspectedAt: Date; kinds: SuspectKind[]; parent: string } & Record<'waiting' | 'proven', number>
-    >
-  >`
+/** Scopes of an account's collection with suspected deletions, by the time when they are due. */
+export async function suspectScopes(
+  db: Db,
+  userId: string,
+  collection: CollectionName,
+): Promise<SuspectScope[]> {
+  const { rows } = await db.sql<Omit<SuspectScope, 'scope'> & { readonly parent: string }>`
     select c.parent, max(c.at) as "lastSuspectedAt",
       coalesce(array_agg(distinct c.kind) filter (where c.proven_at is null), '{}') as kinds,
       (count(*) filter (where c.proven_at is null))::float8 as waiting,
@@ -189,10 +195,7 @@ export async function suspectScopes(db: Db, userId: string, collection: Collecti
     from ${db.stateTable('candidate')} as c
     where c._user_id = ${userId}::bigint and c.collection = ${collection}
     group by c.parent order by "lastSuspectedAt", c.parent`;
-  return rows.map(({ parent, ...row }) => ({
-    scope: { userId, collection, parent },
-    ...row,
-  }));
+  return rows.map(({ parent, ...row }) => ({ scope: { userId, collection, parent }, ...row }));
 }
 
 /** Rows that a page proves absent, and the suspected deletions that it may change. */

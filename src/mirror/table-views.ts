@@ -204,12 +204,12 @@ export async function extendView(trx: Db, table: Table, view: TableView): Promis
 }
 
 /** An existing view: its columns in order, its options (`security_invoker=true`, …), and whether we may replace it. */
-type PresentView = Readonly<{
-  columns: string[];
-  options: string | null;
-  definition: string;
-  owned: boolean;
-}>;
+interface PresentView {
+  readonly columns: readonly string[];
+  readonly options: string | null;
+  readonly definition: string;
+  readonly owned: boolean;
+}
 
 async function presentView(db: Db, table: Table, suffix: string): Promise<PresentView | undefined> {
   const { rows } = await db.sql<PresentView>`

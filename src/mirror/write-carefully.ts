@@ -79,19 +79,10 @@ export async function writeCarefully(
       where n.nspname = ${trx.schema} and c.relname = ${write.table.name} limit 1`;
     if (rules.length > 0) throw left.error;
   }
-  return refused.flatMap(({ part, error }) =>
-    part.map(
-      ({
-        row: {
-          row: { index, item },
-        },
-      }) => ({
-        index,
-        item,
-        reason: `is refused by Postgres: ${reasonOf(error)}`,
-      }),
-    ),
-  );
+  return refused.flatMap(({ part, error }) => {
+    const reason = `is refused by Postgres: ${reasonOf(error)}`;
+    return part.map(({ row: { row } }) => ({ index: row.index, item: row.item, reason }));
+  });
 }
 
 /** Why Postgres refused rows. */

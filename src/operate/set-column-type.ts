@@ -30,7 +30,7 @@ interface SetTypeRequest {
 }
 
 /** How the present values would fit, of rows that are not deleted and of versions in history. */
-export interface TriedType {
+export interface TypeTrial {
   values: number;
   /** Number of values that would not fit, by account: they become NULL. */
   readonly unfit: Map<string, number>;
@@ -56,7 +56,7 @@ const PATIENCE_MS = 60_000;
  */
 export async function setColumnType(
   request: SetTypeRequest,
-  confirm: (tried: TriedType) => Promise<boolean>,
+  confirm: (tried: TypeTrial) => Promise<boolean>,
 ): Promise<boolean> {
   const { db, signal } = request;
   const table = tableOf(db.schema, request.table);
@@ -96,8 +96,8 @@ export async function setColumnType(
 }
 
 /** Tries every value of the field with the expressions that write pages. */
-async function tryType({ db, signal }: SetTypeRequest, change: TypeChange): Promise<TriedType> {
-  const tried: TriedType = { values: 0, unfit: new Map(), lost: 0, examples: [] };
+async function tryType({ db, signal }: SetTypeRequest, change: TypeChange): Promise<TypeTrial> {
+  const tried: TypeTrial = { values: 0, unfit: new Map(), lost: 0, examples: [] };
   const { unfit, examples } = tried;
   const read = fillColumn((work) => db.transaction(work), change.table, change, new Map(), true);
   for await (const batch of read) {

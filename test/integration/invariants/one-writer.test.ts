@@ -101,7 +101,7 @@ describe('a process that lost the account', () => {
     const stale = account.current;
     await account.query('update mirror_sync.account set token = token + 1');
     const before = await everything();
-    // Not DatabaseWentBack, a LeaseLost as well: nothing but the fence is in the way of these writes.
+    // Not DatabaseWentBack, which is a LeaseLost, too: only the fence stops these writes.
     await expect(write(stale, stale.fence)).rejects.toThrow(LOST);
     expect(await everything()).toEqual(before);
     await account.query('update mirror_sync.account set token = token - 1');

@@ -10,7 +10,7 @@ const ROWS = 1_200;
 
 const own = databaseForEach();
 
-/** Rows with a field that waits for its column; another page then makes the column. */
+/** Rows with a field that waits for its column; another page then adds the column. */
 async function withWaitingColumn(options: Partial<MirrorOptions>): Promise<MirroredAccount> {
   const raw = await MirroredAccount.make(own, '1', { ...options, schemaDrift: 'raw' });
   await raw.page('research_jobs', jobs(1, ROWS));

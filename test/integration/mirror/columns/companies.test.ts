@@ -14,7 +14,7 @@ const domains = (table: string) => account.query(`select _domain from other.${ta
 
 const none = { ignore: new Set<string>(), exclude: new Set<string>() };
 
-/** What `verify` would say of these items. */
+/** What `verify` reports about these items. */
 async function differences(name: CollectionName, itemsJson: string): Promise<unknown> {
   const items = itemsOf(name, itemsJson);
   return await compareItems(own.db, account.scope(name), items, none);
@@ -34,7 +34,7 @@ describe('the domain of a row', () => {
     expect(await differences('research_jobs', page)).toEqual([]);
     await account.page('research_jobs', '[{"job_id":1,"domain":"c.example"}]');
     expect(await domains('research_jobs_history')).toEqual([{ _domain: 'acme.example' }]);
-    // Somebody writes into it: verify says so.
+    // A change by hand: verify reports it.
     await account.query(`update other.research_jobs set _domain = 'x.example' where job_id = 2`);
     expect(await differences('research_jobs', page)).toMatchObject([
       { key: '1' },

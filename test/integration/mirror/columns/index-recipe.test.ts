@@ -31,7 +31,7 @@ async function printed(): Promise<string[]> {
   return rows.map(([statement]) => statement);
 }
 
-/** The plan of a query as text, where no table may be read from its beginning to its end unless it must. */
+/** The plan of a query as text, without sequential scans where an index would do. */
 async function explained(query: string): Promise<string> {
   await analyst.query('set enable_seqscan = off');
   const { rows } = await analyst.query<{ 'QUERY PLAN': string }>(`explain ${query}`);
@@ -39,7 +39,7 @@ async function explained(query: string): Promise<string> {
   return rows.map((row) => row['QUERY PLAN']).join('\n');
 }
 
-/** What each index is made over, as PostgreSQL prints it, by its name; those that are not valid are left out. */
+/** What each valid index is on, as PostgreSQL prints it, by its name. */
 async function made(): Promise<ReadonlyMap<string, string>> {
   const { rows } = await analyst.query<[string, string]>({
     text: `select c.relname, pg_get_indexdef(c.oid, 1, false) from pg_index i join pg_class c on c.oid = i.indexrelid
@@ -87,7 +87,7 @@ describe('the query that prints the indexes of a mirror', () => {
       const { rows } = await analyst.query<{ definition: string }>(
         `select regexp_replace(pg_get_viewdef('mirror.${table}_live'::regclass), '\\s+', ' ', 'g') as definition`,
       );
-      // An index over an expression has it in brackets.
+      // An index on an expression has it in brackets.
       expect(rows[0]?.definition).toContain(` ${over.slice(1, -1)} AS _${column},`);
     }
   });

@@ -52,7 +52,7 @@ async function written(
     const [{ type: first = null } = {}] = await account.query<{ type?: string }>(
       `select type from mirror.columns where column_name = '${field}'`,
     );
-    // Nothing but nulls: there is no column.
+    // Only nulls: there is no column.
     if (first === null) return undefined;
     if (!('from' in types)) {
       let now = first;

@@ -21,7 +21,7 @@ beforeEach(async () => {
 
 const run = (text: string): Promise<unknown> => sql.raw(text).execute(own.kysely);
 
-/** The second column is there, and the first batch is read, or filled: then something happens, once. */
+/** Calls `then` once, when the second column exists and the first batch is read or filled. */
 function whileFilled(happens: () => Promise<unknown>, when: 'read' | 'filled' = 'read'): Db {
   let made = false;
   let left = when === 'read' ? 2 : 3;
@@ -39,7 +39,7 @@ const secondColumns = () =>
      and attrelid in ('mirror.research_jobs'::regclass, 'mirror.research_jobs_history'::regclass)`,
   );
 
-/** What readers see of the jobs, but for the column. */
+/** What readers see of the jobs, except the column. */
 const unchanged = () =>
   account.query(`select _changed_at, _change_id, _raw, _hash from mirror.research_jobs
     union all select _changed_at, _change_id, _raw, _hash from mirror.research_jobs_history order by 2`);
@@ -76,7 +76,7 @@ describe('a column that gets another type', () => {
       turn += 1;
       if (turn > 30) return;
       for (const each of [account, other]) {
-        // Rows that were filled already, rows that were not, new ones; with a value and without one.
+        // Filled, unfilled and new rows; with a value and without.
         await each.page(
           'research_jobs',
           JSON.stringify([
@@ -104,7 +104,7 @@ describe('a column that gets another type', () => {
           case when jsonb_typeof(_raw -> 'score') = 'string' then _raw ->> 'score' end`),
       ).toEqual([]);
     }
-    // What was said first is counted, and what pages wrote since the columns changed places.
+    // Counted: what the trial found, and what pages wrote since the replacement.
     const unfit = [...(told?.unfit.values() ?? [])].reduce((sum, count) => sum + count, 0);
     expect(unfit).toBeGreaterThan(3_190);
     const counted = `select conflicts from mirror.columns where column_name = 'score'`;
@@ -174,7 +174,7 @@ describe('a column that gets another type', () => {
     const strict = await MirroredAccount.make(own, '42', {
       excludeFields: { ...noFields(), research_jobs: ['score'] },
     });
-    // It knows the columns before the shadow is there.
+    // It knows the columns before the second one exists.
     await strict.page('research_jobs', '[]');
     const watched = whileFilled(
       () => strict.page('research_jobs', '[{"job_id":1,"score":1},{"job_id":2,"score":2}]'),

@@ -16,7 +16,7 @@ const APPENDED =
 const COLUMNS = `select attname from pg_attribute where attrelid = '${VIEW}'::regclass and attnum > 0 order by attnum`;
 const columnsOf = async (): Promise<string> => (await lines(account, COLUMNS)).join(' ');
 
-/** The first load is over: the mirror was seen whole. */
+/** Ends the first load: the mirror was read completely. */
 const loaded = (): Promise<unknown> =>
   account.query(`insert into other._collections (_user_id, collection, complete_as_of) values (1, 'research_jobs', now())
     on conflict (_user_id, collection) do update set complete_as_of = now()`);

@@ -35,7 +35,7 @@ describe('the brake', () => {
   it('does not count suspected returns', async () => {
     const account = await withJobs(30);
     await deleteAllBut(account, 'research_jobs', jobs(...upTo(25)));
-    // Five rows that were deleted a moment ago are seen too soon.
+    // Five rows return too soon after their deletion.
     await account.observe('research_jobs', jobs(...upTo(30)));
     expect(await account.suspects('research_jobs')).toHaveLength(5);
     expect(await quality(account)).toEqual([{ blocked: '0', waiting: '5' }]);
@@ -49,7 +49,7 @@ describe('the brake', () => {
     for (const parent of ['1', '2', '3']) {
       await account.observe('list_items', itemsWith('id', upTo(20)), { parent });
     }
-    // 9 of 20 are much of one list and little of all three; 9 more are too many.
+    // 9 of 20 are a large share of one list and a small one of all three; 9 more are too many.
     const left = itemsWith('id', upTo(11));
     expect(await deleteAllBut(account, 'list_items', left, { parent: '1' })).toMatchObject({ deleted: 9 });
     expect(await deleteAllBut(account, 'list_items', left, { parent: '2' })).toMatchObject({ blocked: 9 });

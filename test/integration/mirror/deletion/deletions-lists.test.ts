@@ -89,7 +89,7 @@ describe('a list that is deleted', () => {
     expect(await liveItems(account)).toHaveLength(41);
     expect(await account.applyDeletions('lists', { accept: true })).toMatchObject({ deleted: 1, blocked: 0 });
     expect(await liveItems(account)).toHaveLength(30);
-    // It was accepted, so the next item is not blocked for it.
+    // It was accepted, so it does not count for the next item.
     expect(await deleteAllBut(account, 'list_items', items(29), { parent: '1' })).toMatchObject({
       deleted: 1,
     });
@@ -144,7 +144,7 @@ describe('a list that is deleted', () => {
     await deleteAllBut(account, 'lists', lists(1));
     await account.age(account.gracePeriodMs);
     await account.observe('lists', lists(1, 2));
-    // A walk that began before the list was deleted would go on behind items that are deleted now.
+    // A walk that began before the list was deleted would continue after deleted items.
     const late = account.observe('list_items', items(1), { parent: '2', obs: 4, after: 3 });
     await expect(late).rejects.toBeInstanceOf(Superseded);
     const scope = await account.storedScope('list_items', '2');

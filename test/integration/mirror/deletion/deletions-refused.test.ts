@@ -13,7 +13,7 @@ const newAccount = testAccounts();
 
 const upTo = (last: number): number[] => Array.from({ length: last }, (_, index) => index + 1);
 
-/** Jobs 1 to 80; those up to 12 are proven gone. */
+/** Jobs 1 to 80; the deletion of 1 to 12 is proven. */
 async function withGoneJobs(options: Parameters<typeof newAccount>[0]): Promise<MirroredAccount> {
   const account = await newAccount(options);
   const ids = upTo(80);
@@ -82,7 +82,7 @@ describe('a deletion that Postgres refuses', () => {
       try {
         await account.query(keep);
         if (keep.includes('public.note')) await account.query(insertNotes(account.fence.userId));
-        // The second time finds nothing new, and forgets nothing.
+        // The second attempt finds nothing new and forgets nothing.
         for (const deleted of [10, 0]) {
           expect(await account.applyDeletions('research_jobs')).toMatchObject({ deleted, blocked: 0 });
           expect(await liveJobs(account)).toEqual([7, 11, ...upTo(80).slice(12)]);

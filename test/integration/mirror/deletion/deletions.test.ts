@@ -58,7 +58,7 @@ describe('suspected deletions that two walks show together', () => {
     const seen = new Set(['10', 'x']);
     const { db } = account.database;
     const missing = await liveKeysMissing(db, account.scope('watchlist'), (key) => seen.has(key));
-    // One that came too lately to be suspected is missing, too: the walk did not see everything.
+    // A row that came too recently to be suspected is missing, too: the walk did not see everything.
     expect(missing.map(({ key }) => key)).toEqual(['1', '9', 'a', 'new']);
   });
 

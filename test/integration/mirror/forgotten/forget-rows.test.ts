@@ -36,7 +36,7 @@ async function forget(
   return done;
 }
 
-/** The account with its next owner. */
+/** The account under its next owner. */
 async function owned(): Promise<void> {
   await run(`update mirror_sync.account set owner = 'tests', token = 1 where _user_id = ${user}`);
   account = await MirroredAccount.make(database, String(user));
@@ -46,7 +46,7 @@ async function run<T>(text: string): Promise<T[]> {
   return (await sql<T>`${sql.raw(text)}`.execute(database.kysely)).rows;
 }
 
-/** Rows of the account's, each as its values joined by `/`. */
+/** The account's rows, each as its values joined by `/`. */
 async function rowsOf(columns: string, table: string, more = ''): Promise<string[]> {
   const rows = await run<{ row: string }>(
     `select concat_ws('/', ${columns}) as row from ${table} where _user_id = ${user} ${more} order by 1`,

@@ -44,7 +44,7 @@ it('shows nothing of a table whose rows or versions are hidden from the reader',
   await scene.first.query('revoke select on mirror.research_jobs_history from mirror_reader');
   await scene.first.query('revoke select on mirror.lists from mirror_reader');
   await expect(collections()).rejects.toThrow('permission denied');
-  // By its owner's rights it leaves out what they may not read.
+  // The view leaves out what its owner's rights do not cover.
   await scene.first.query('alter view mirror.changes reset (security_invoker)');
   expect(await collections()).toEqual([{ collection: 'account' }, { collection: 'list_items' }]);
 });

@@ -5,7 +5,7 @@ import type { MirroredAccount } from '../../../support/mirror/mirrored-account.t
 
 const scene = accountsWithHistory();
 
-/** Gives the account these credits, as of a moment that lies in the past. */
+/** Gives the account these credits as of a past moment. */
 async function credits(account: MirroredAccount, at: string, amount: string): Promise<void> {
   await account.page('account', `[{"user_id":${account.fence.userId},"credits":${amount}}]`);
   const moved = `where _user_id = ${account.fence.userId} and _changed_at > now() - interval '1 minute'`;

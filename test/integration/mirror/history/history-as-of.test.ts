@@ -77,7 +77,7 @@ describe('since when history covers an account', () => {
       mirrored_from: Number.NEGATIVE_INFINITY,
       history_from: expect.any(Date) as Date,
     });
-    // What is known of the versions stays.
+    // What is known of the versions stays as it is.
     await cover(scene.first, null, '2026-04-01Z');
     await open(scene.first);
     expect(await coverage(scene.first)).toContainEqual({
@@ -120,7 +120,7 @@ describe('<table>_as_of', () => {
     expect(await refusal(february)).toEqual([`${february}: ${covered}`, nothing]);
     expect(await refusal('-infinity')).toEqual([`-infinity: ${covered}`, nothing]);
     expect(await refusal(may)).toBeUndefined();
-    // History was switched on later, or is kept for so long.
+    // History was switched on later, or its retention ends there.
     const later = 'history covers it from 2026-06-01 00:00:00+00 on';
     for (const from of ['2026-03-01Z', '-infinity', null]) {
       await cover(scene.first, from, '2026-06-01Z');
@@ -128,7 +128,7 @@ describe('<table>_as_of', () => {
     }
     await cover(scene.first, '-infinity', '2026-06-01Z');
     expect(await refusal('-infinity')).toEqual([`-infinity: ${later}`, lost]);
-    // It is switched off.
+    // History is switched off.
     for (const from of ['2026-03-01Z', '-infinity', null]) {
       await cover(scene.first, from, null);
       expect(await refusal(may)).toEqual([`${may}: no history of account 1 is kept`, lost]);

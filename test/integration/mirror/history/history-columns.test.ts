@@ -20,7 +20,7 @@ describe('columns for new fields', () => {
     await account.page('lists', '[{"list_id":1,"size":2,"name":"b","more":true}]');
     const [column] = await lines(account, `select column_name from mirror.columns where field = 'size'`);
     expect(column).toMatch(/^size_[0-9a-f]{6}$/);
-    // The view that was dropped came back with the next column.
+    // The dropped view is back with the next column.
     const versions = `select ${column}, name, more from mirror.lists_versions order by _change_id`;
     expect(await lines(account, versions)).toEqual(['1 - -', '2 - -', '2 b true']);
   });

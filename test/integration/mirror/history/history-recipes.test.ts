@@ -6,7 +6,7 @@ import { deleteAllBut } from '../../../support/mirror/deleting.ts';
 import { recipes } from '../../../support/rules/recipes.ts';
 
 const all = await recipes();
-/** What makes a reader's own tables, which the other recipes need. */
+/** Statements that create a reader's own tables, which the other recipes need. */
 const MAKES = all.map(({ statement }) => statement).filter((text) => /^create (?:table|index)/.test(text));
 
 const database = testDatabase();
@@ -31,7 +31,7 @@ beforeAll(async () => {
   await account.query('create schema crm');
   await account.query('create table crm.companies (id bigint, url text, enriched_at timestamptz)');
   await account.query(`insert into crm.companies values (1, 'https://a.example', null)`);
-  // And those that follow changes.
+  // And the tables that follow changes.
   for (const statement of MAKES) await account.query(statement);
   client = new pg.Client({ connectionString: database.url });
   await client.connect();

@@ -125,7 +125,7 @@ describe('a field that is never stored (MIRROR_EXCLUDE_FIELDS)', () => {
     ).toMatchObject({
       outcomes: ['unchanged'],
     });
-    // The row that is deleted, and its last version.
+    // The deleted row and its last version.
     expect(await traces(account)).toBe(2);
     for (const name of ['bulk_research_jobs', 'bulk_research_jobs_history']) {
       await account.query(

@@ -96,7 +96,7 @@ describe('the recipe for a copy', () => {
     const three = await MirroredAccount.make(database, '3', { deletes: 'hard', gracePeriodMs: 0 });
     await three.page('research_jobs', jobs(7, 8));
     await only(one, jobs(1, '{"job_id":2,"status":"failed"}', 9));
-    // The usual filter of incremental tools shows nothing of an account that is behind.
+    // The usual filter of incremental tools misses an account that is behind.
     const usual =
       'select distinct _user_id from mirror.research_jobs where _change_id > (select max(_change_id) from crm.jobs)';
     expect(await one.query(usual)).toEqual([{ _user_id: '1' }]);
@@ -113,7 +113,7 @@ describe('the reading of some changes', () => {
     const large = await createMigratedDatabase();
     const account = await MirroredAccount.make(large, '1');
     await account.page('research_jobs', jobs(1));
-    // One account is behind the other: the planner takes account and change ID for independent.
+    // One account is behind the other: the planner assumes that account and change ID are independent.
     await account.query(`
       insert into mirror.research_jobs (_user_id, job_id, _first_seen_at, _changed_at, _change_id, _hash, _raw)
       select 1 + id % 2, id, now(), now(), case id % 2 when 0 then 1000000 + id else id end, '',
@@ -133,7 +133,7 @@ describe('the reading of some changes', () => {
     );
     const all = size?.all ?? 0;
     expect(all).toBeGreaterThan(3000);
-    // The catalogue's are among them.
+    // Including those of the catalogue.
     expect(pages).toBeLessThan(all / 2);
     await large.drop();
   });

@@ -118,7 +118,7 @@ describe('an item that was mirrored', () => {
           key += 1;
           return JSON.stringify({ ...fields, bulk_job_id: key });
         });
-        // In a table of its own: it gets as many columns as a table may have.
+        // In a table of its own, which gets the maximum number of columns.
         await account.page('bulk_research_jobs', `[${items.join()}]`);
         const found = await unequal(account, `[${items.join()}]`, { name: 'bulk_research_jobs' });
         expect(found.filter(({ kind }) => kind !== 'quarantined')).toEqual([]);
@@ -169,7 +169,7 @@ describe('columns', () => {
     expect(await unequal(account, both)).toEqual([]);
     await account.query(`update mirror.research_jobs set late_word = 'x' where _user_id = ${userId}`);
     expect(await unequal(account, both)).toMatchObject([{ key: '2', fields: [{ name: 'late_word' }] }]);
-    // As if the batch with the first row were filled, and others still to come.
+    // As if only the batch with the first row were filled.
     const fill = (doneThrough: string): Promise<unknown> =>
       account.query(
         `update mirror_sync.backfill set done_through = ${doneThrough} where _user_id = ${userId}`,

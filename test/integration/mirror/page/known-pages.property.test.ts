@@ -65,7 +65,7 @@ class Account {
     this.#read = read;
   }
 
-  /** @returns what the page was to the mirror */
+  /** @returns the page's outcomes */
   async happen(event: Event, bodies: readonly string[]): Promise<unknown> {
     const account = (this.#account ??= await this.#made([]));
     if (event.what === 'age') return account.age(event.ms);

@@ -13,7 +13,7 @@ interface Fields {
   readonly exclude?: readonly string[];
 }
 
-/** One account, as programs of different configurations write it one after the other. */
+/** One account, written by programs of different configurations one after the other. */
 class Reconfigured {
   readonly userId: string;
   account!: MirroredAccount;
@@ -31,7 +31,7 @@ class Reconfigured {
     });
   }
 
-  /** Writes a page. @returns what its items were to the mirror */
+  /** Writes a page. @returns the outcomes of its items */
   async page(...items: string[]): Promise<readonly string[]> {
     const result = await this.account.page('research_jobs', `[${items.join()}]`);
     if (result.state !== 'applied') throw new Error(result.state);

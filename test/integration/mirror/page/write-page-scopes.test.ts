@@ -110,7 +110,7 @@ describe('the end of a walk', () => {
     expect(await after(read)).toBe('new');
     expect(await after(failed)).toBe('failing');
     expect(await after(read)).toBe('new');
-    // By whatever part was read last.
+    // Whatever part was read last.
     expect(await after({ polledAt: AT })).toBe('current');
     expect(await after(failed)).toBe('failing');
     expect(await after({ polledAt: AT })).toBe('failing');

@@ -15,7 +15,7 @@ const bad = (key: number, more = ''): string => `{"job_id":${key},"ratio":1e4000
 const kept = (account: MirroredAccount): Promise<readonly string[]> =>
   lines(account, `select item from mirror.quarantine where _user_id = ${account.fence.userId} order by item`);
 
-/** A page that was read so many minutes ago. */
+/** A page that was read this many minutes ago. */
 const ago = (minutes: number) => ({ sentAgo: minutes * 60_000 });
 
 let account: MirroredAccount;
@@ -86,7 +86,7 @@ describe('the quarantine', () => {
     expect(await seen()).toEqual(['5 false']);
     await account.page('research_jobs', `[${bad(1)}]`);
     expect(await seen()).toEqual(['0 false']);
-    // Tried again with another outcome: the reason is new, the last sighting stays.
+    // Retried with another outcome: the reason is new, the last sighting stays.
     await account.query(`update mirror.quarantine set reason = 'x' ${where}`);
     await account.page('research_jobs', `[${bad(1)}]`, ago(300));
     expect(await seen()).toEqual(['0 false']);

@@ -4,14 +4,14 @@ import { MirroredAccount, noFields } from '../../../support/mirror/mirrored-acco
 import { testAccounts } from '../../../support/mirror/test-accounts.ts';
 import { startProxy } from '../../../support/network/proxy.ts';
 
-// What a DBA's constraints and triggers refuse of a page is set apart, item by item; the rest of the page is written.
+// Items that a DBA's constraints and triggers refuse are quarantined one by one; the rest of the page is written.
 
 const makeAccount = testAccounts();
 
 const job = (id: number, note: string): string => `{"job_id":${id},"note":"${note}"}`;
 const page = (...jobs: readonly string[]): string => `[${jobs.join()}]`;
 
-/** Meanwhile a trigger does this with rows of this account whose note is `bad`. */
+/** Runs the work with a trigger that does this to the account's rows whose note is `bad`. */
 async function withTrigger(
   account: MirroredAccount,
   body: string,
@@ -67,10 +67,10 @@ describe('an item that Postgres refuses', () => {
           .filter((id) => id <= 6 || !bad.has(id))
           .map((id) => `${id} ${bad.has(id) ? 'first' : 'good'}`),
         apart: ['2', '5', '9', '12'],
-        // Of the four that were changed.
+        // Of the four changed rows.
         versions: 4,
       });
-      // Only they are left to write then.
+      // Only these are left to write.
       expect(await account.page('research_jobs', changed)).toMatchObject({
         outcomes: ids.map((id) => (bad.has(id) ? 'quarantined' : 'unchanged')),
       });
@@ -79,7 +79,7 @@ describe('an item that Postgres refuses', () => {
       `select distinct reason from mirror.quarantine where _user_id = ${account.fence.userId}`,
     );
     expect(reasons.map((each) => each.reason)).toEqual([expect.stringContaining(reason)]);
-    // The reason is gone: the next page has them.
+    // The reason is gone: the next page writes them.
     await account.page('research_jobs', changed);
     expect(await stored(account)).toMatchObject({ apart: null, versions: 6 });
   });
@@ -147,7 +147,7 @@ describe('an item that Postgres refuses', () => {
       expect(await remote.page('research_jobs', page(...jobs))).toMatchObject({
         counts: { inserted: 15, quarantined: 85 },
       });
-      // One by one, or by halves, they take more than 500.
+      // One by one or by halves, they would take more than 500.
       expect(proxy.roundTrips - before).toBeLessThan(100);
     });
     await far.close();

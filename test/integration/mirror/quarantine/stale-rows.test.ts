@@ -66,7 +66,7 @@ describe('a row whose newer version Postgres refuses', () => {
         const found = await compared(account, name, newer, parent);
         expect(found).toEqual([{ kind: 'different', stale: true, fields }]);
         expect(await lines(account, alive)).toEqual(['1']);
-        // The version before is back: nothing is stale.
+        // The earlier version is back: nothing is stale.
         await write(`${begun}}`);
         expect(await stale(account)).toEqual(NONE);
         await write(newer);
@@ -88,7 +88,7 @@ describe('a row whose newer version Postgres refuses', () => {
     expect(await compared(account, 'research_jobs', newer)).toEqual([
       { kind: 'different', stale: true, fields: ['_raw'] },
     ]);
-    // Of the other there is no row.
+    // The other item has no row.
     expect(await compared(account, 'research_jobs', newer.replace('1', '2'))).toMatchObject([
       { kind: 'quarantined', stale: false },
     ]);

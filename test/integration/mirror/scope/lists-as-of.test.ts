@@ -15,7 +15,7 @@ beforeEach(async () => {
 const set = (of: MirroredAccount, what: string, which: string): Promise<unknown> =>
   of.query(`update mirror_sync.scope set ${what} where _user_id = ${of.fence.userId} and ${which}`);
 
-/** Rows of scopes that no walk has made: of another collection, and of none of the parents. */
+/** Rows of scopes without a walk: of another collection, and of no parent. */
 const plant = (): Promise<unknown> =>
   account.query(`insert into mirror_sync.scope (_user_id, collection, parent)
     values (${account.fence.userId}, 'watchlist', '2'), (${account.fence.userId}, 'list_items', '')`);
@@ -35,7 +35,7 @@ const KNOWN = {
 const ABSENT = { polled: { lacking: true }, complete: { lacking: true } };
 const BAD = ',{"list_id":2,"n":1e999999}';
 
-/** Reads the lists at `at`: `1`, and what else is given. The items of all are whole. */
+/** Reads the lists at `at`: `1`, and the given ones. The items of all are complete. */
 async function read(of: MirroredAccount, more = '', at = AT): Promise<void> {
   await of.page('lists', `[{"list_id":1}${more}]`);
   await of.note('lists', { fullAt: new Date(at), lastReadAt: new Date(at) });
@@ -83,7 +83,7 @@ describe('while parents are in quarantine, it', () => {
     await read(other);
     expect(await least()).toMatchObject(ABSENT);
     expect(await least(other)).toEqual(KNOWN);
-    // Another account has that list, and has read its lists since.
+    // Another account has that list and has read its lists since.
     await read(other, ',{"list_id":2}', AT + 9 * HOUR);
     expect(await least()).toMatchObject(ABSENT);
   });

@@ -6,16 +6,16 @@ import { dueLists } from '../../../support/mirror/due-lists.ts';
 
 const newAccount = testAccounts();
 
-/** Sets columns of scopes, whatever a walk would have set. */
+/** Sets columns of scopes directly. */
 const set = (account: MirroredAccount, what: string, which = `collection = 'list_items'`): Promise<unknown> =>
   account.query(`update mirror_sync.scope set ${what} where _user_id = ${account.fence.userId} and ${which}`);
 
-/** A row of a scope that no walk has made. */
+/** Adds a scope's row without a walk. */
 const plant = (account: MirroredAccount, collection: string, parent: string): Promise<unknown> =>
   account.query(`insert into mirror_sync.scope (_user_id, collection, parent)
     values (${account.fence.userId}, '${collection}', '${parent}')`);
 
-/** An account with lists 1, 2, …; of each, these columns of its items' scope, as SQL has them. */
+/** An account with lists 1, 2, …, and these columns (SQL) of their items' scopes. */
 async function lists(columns: string, ...rows: readonly string[]): Promise<MirroredAccount> {
   const account = await newAccount();
   await account.page('lists', JSON.stringify(rows.map((_, index) => ({ list_id: index + 1 }))));
@@ -113,7 +113,7 @@ describe('the scopes to be read', () => {
     expect(await due(account)).toBe('4 3 2 1 5');
     expect(await due(account, { first: 'unread' })).toBe('4 2 1 5 3');
     expect(await due(account, { limit: 2 })).toBe('4 3');
-    // List 7 was read since, but by a poll: a pass of full walks does not leave it out.
+    // List 7 was only polled since: a pass of full walks does not leave it out.
     expect(await due(account, { fully: true })).toContain('7');
     expect(await due(account, { except: ['4', '5'] })).toBe('3 2 1');
     // Whenever they were read.
@@ -145,7 +145,7 @@ describe('the scopes to be read', () => {
     expect(await due(account)).toBe('1 4 5 2 3');
     expect(await due(account, { resting: 'out' })).toBe('1 4 5');
     expect(await due(account, { fully: true })).toBe('1 4 5 2 3');
-    // A clock that went back keeps none of them waiting.
+    // A clock that went back delays none of them.
     await set(account, `last_error_at = '2026-02-01T00:00:01Z'`, `parent = '2'`);
     expect(await due(account)).toBe('1 2 4 5 3');
   });
