@@ -69,8 +69,8 @@ type DeletedPart = Omit<DeletionResult, 'blocked'> & { left: number; blocked: bo
  *
  * Postgres may refuse rows because of a foreign key, a constraint or a trigger. A refused part is halved until such a
  * row stands alone; its suspicion then has the reason, and all other rows are deleted.
- * @param how.accept who lifts the brake; these deletions do not count towards the brake afterwards
- * @param how.obs number of the scope's last committed observation as its reader knows it
+ * @param accept who lifts the brake; these deletions do not count towards the brake afterwards
+ * @param obs number of the scope's last committed observation as its reader knows it
  * @throws Superseded, DatabaseWentBack
  */
 export async function applyDeletions(
@@ -91,7 +91,11 @@ export async function applyDeletions(
       const size = refused.length < MOST_REFUSED ? most : 0;
       part = await fenced(db, fence, async (trx, at) => {
         await throwUnlessAt(trx, scope, obs);
-        await forgetStale(trx, scope, new Date(at.getTime() - BELIEVED_WITHIN * options.gracePeriodMs));
+        const before = new Date(at.getTime() - BELIEVED_WITHIN * options.gracePeriodMs);
+        const { numAffectedRows: stale = 0n } = await trx.sql`
+          delete from ${trx.stateTable('candidate')} as c
+          where c._user_id = ${scope.userId}::bigint and ${ofScope('c', scope)} and c.kind = 'returned' and c.at < ${before}`;
+        await countSuspects(trx, scope, -Number(stale), 0);
         const deletion = { hard: options.deletes === 'hard', history: options.history, accepted: accept, at };
         return deletePart(trx, scope, deletion, size, refused);
       });
@@ -202,13 +206,6 @@ async function deleteProven(
     blocked: false,
     idle: false,
   };
-}
-
-async function forgetStale(trx: Db, scope: Scope, before: Date): Promise<void> {
-  const { numAffectedRows } = await trx.sql`
-    delete from ${trx.stateTable('candidate')} as c
-    where c._user_id = ${scope.userId}::bigint and ${ofScope('c', scope)} and c.kind = 'returned' and c.at < ${before}`;
-  await countSuspects(trx, scope, -Number(numAffectedRows ?? 0n), 0);
 }
 
 /** The next proven keys in order; lists have at most `MAX_ITEMS` together, but at least one comes. */

@@ -21,16 +21,10 @@ export interface SortedPage {
   readonly bad: readonly BadItem[];
 }
 
-/** What is stored under a key. */
-export interface StoredRow {
-  readonly hash: string;
-  /** Undefined for a live row. */
-  readonly deletedAt: Date | undefined;
-}
+/** What is stored under a key; `deletedAt` undefined: the row is live. */
+export type StoredRow = Readonly<{ hash: string; deletedAt: Date | undefined }>;
 
-export interface ChangedRow extends KeyedItem {
-  readonly change: 'inserted' | 'updated' | 'undeleted';
-}
+export type ChangedRow = KeyedItem & { readonly change: 'inserted' | 'updated' | 'undeleted' };
 
 /**
  * Classifies a page's items by key, before any lookup.

@@ -69,11 +69,7 @@ const MAX_FIELD_BYTES = 1024;
 export const MAX_COLUMNS = 300;
 
 /** A field of a collection and its column; `name` undefined: the field stays in `_raw` alone. */
-export interface PlannedColumn {
-  readonly field: string;
-  readonly name: string | undefined;
-  readonly type: ColumnType;
-}
+export type PlannedColumn = Readonly<{ field: string; name: string | undefined; type: ColumnType }>;
 
 /** `MIRROR_SCHEMA_DRIFT`: only `add` makes columns for new fields. */
 export type SchemaDrift = 'add' | 'freeze' | 'raw';

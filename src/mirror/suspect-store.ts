@@ -1,11 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
-import type {
-  AbsenceProof,
-  MissingRow,
-  SuspectChange,
-  SuspectedDeletion,
-  SuspectKind,
-} from '../model/absence.ts';
+import type { AbsenceProof, MissingRow, SuspectChange, SuspectedDeletion } from '../model/absence.ts';
 import type { CollectionName, KeyType, Scope } from '../model/collections.ts';
 import { compareKeys } from '../model/key.ts';
 import { unlessAhead } from '../postgres/clock-step.ts';
@@ -174,7 +168,7 @@ export interface SuspectScope {
   /** Time of the latest first proof: the second one is requested the grace period later. */
   readonly lastSuspectedAt: Date;
   /** Kinds of those that wait for a second proof; empty if all are proven. */
-  readonly kinds: readonly SuspectKind[];
+  readonly kinds: readonly SuspectedDeletion['kind'][];
   /** Number of those that wait for a second proof. */
   readonly waiting: number;
   /** Number of proven ones: the brake blocks them, or a stop came before they were deleted. */

@@ -68,10 +68,8 @@ export function typeName(part: KeyPart): RawBuilder<unknown> {
   return part.type === 'bigint' ? sql`bigint` : sql`text`;
 }
 
-/*
- * Keys compare as in `compareKeys`: bigint as such, text by length, then bytes. An index serves each: the primary key
- * or the one named `…_order`.
- */
+// Keys compare as in `compareKeys`: bigint as such, text by length, then bytes. An index serves each: the primary key or
+// the one named `…_order`.
 
 /** The key column of the table aliased `t`. */
 export function keyColumn(table: Table): RawBuilder<unknown> {

@@ -123,9 +123,7 @@ export interface FieldColumn {
 }
 
 /** A changed row as the write statement takes it. */
-export interface RowPayload extends RowContent {
-  readonly row: ChangedRow;
-}
+export type RowPayload = RowContent & { readonly row: ChangedRow };
 
 /** The part of a sent row that comes from its item. */
 export interface RowContent {

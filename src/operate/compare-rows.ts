@@ -1,12 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
-import {
-  contentHash,
-  type ContentRule,
-  contentRule,
-  isComparable,
-  type KeyedItem,
-  sortPage,
-} from '../mirror/classify.ts';
+import { contentHash, type ContentRule, contentRule, isComparable, sortPage } from '../mirror/classify.ts';
 import { readRegistry } from '../mirror/column-registry.ts';
 import { forgottenAmong, liveAmong } from '../mirror/live-rows.ts';
 import { itemHash, quarantinedAmong, storableText } from '../mirror/quarantine.ts';
@@ -151,7 +144,7 @@ async function unequalRows(
   db: Db,
   scope: Scope,
   query: (sent: readonly RowContent[]) => RawBuilder<UnequalRow>,
-  sent: readonly (RowContent & { readonly row: KeyedItem })[],
+  sent: readonly (RowContent & { readonly row: { readonly key: string; readonly item: Item } })[],
 ): Promise<readonly UnequalRow[]> {
   const [first] = sent;
   if (first === undefined) return [];
