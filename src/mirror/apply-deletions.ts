@@ -5,7 +5,6 @@ import { type Fence, fenced } from '../postgres/fenced.ts';
 import { logAct, type Operator } from '../postgres/operator-log.ts';
 import { childrenOf, type CollectionName, type Scope } from '../model/collections.ts';
 import {
-  clearDeletions,
   deleteChildren,
   type DeletedScope,
   deleteRows,
@@ -61,14 +60,8 @@ export interface DeletionResult {
   readonly changed: readonly ChangedTable[];
 }
 
-/** Result of one transaction. */
-interface DeletedPart extends Omit<DeletionResult, 'blocked'> {
-  /** Remaining proven suspects. */
-  readonly left: number;
-  readonly blocked: boolean;
-  /** There was nothing to try. */
-  readonly idle: boolean;
-}
+/** Result of one transaction. `left`: remaining proven suspects; `idle`: there was nothing to try. */
+type DeletedPart = Omit<DeletionResult, 'blocked'> & { left: number; blocked: boolean; idle: boolean };
 
 /**
  * Deletes the scope's proven suspects unless the brake blocks that. Each part is a fenced transaction that asks the
@@ -76,8 +69,8 @@ interface DeletedPart extends Omit<DeletionResult, 'blocked'> {
  *
  * Postgres may refuse rows because of a foreign key, a constraint or a trigger. A refused part is halved until such a
  * row stands alone; its suspicion then has the reason, and all other rows are deleted.
- * @param how.accept who lifts the brake; these deletions do not count towards the brake afterwards
- * @param how.obs number of the scope's last committed observation as its reader knows it
+ * @param accept who lifts the brake; these deletions do not count towards the brake afterwards
+ * @param obs number of the scope's last committed observation as its reader knows it
  * @throws Superseded, DatabaseWentBack
  */
 export async function applyDeletions(
@@ -98,7 +91,11 @@ export async function applyDeletions(
       const size = refused.length < MOST_REFUSED ? most : 0;
       part = await fenced(db, fence, async (trx, at) => {
         await throwUnlessAt(trx, scope, obs);
-        await forgetStale(trx, scope, new Date(at.getTime() - BELIEVED_WITHIN * options.gracePeriodMs));
+        const before = new Date(at.getTime() - BELIEVED_WITHIN * options.gracePeriodMs);
+        const { numAffectedRows: stale = 0n } = await trx.sql`
+          delete from ${trx.stateTable('candidate')} as c
+          where c._user_id = ${scope.userId}::bigint and ${ofScope('c', scope)} and c.kind = 'returned' and c.at < ${before}`;
+        await countSuspects(trx, scope, -Number(stale), 0);
         const deletion = { hard: options.deletes === 'hard', history: options.history, accepted: accept, at };
         return deletePart(trx, scope, deletion, size, refused);
       });
@@ -108,7 +105,11 @@ export async function applyDeletions(
       const [alone] = keys;
       most = Math.ceil(keys.length / 2);
       if (alone === undefined || keys.length > 1) continue;
-      await fenced(db, fence, (trx, at) => noteRefused(trx, scope, alone, message, at));
+      await fenced(db, fence, async (trx, at) => {
+        await trx.sql`
+          update ${trx.stateTable('candidate')} as c set refused = ${message}, refused_at = ${at}::timestamptz
+          where c._user_id = ${scope.userId}::bigint and ${ofScope('c', scope)} and c.key = ${alone}`;
+      });
       refused.push(alone);
       continue;
     }
@@ -130,7 +131,10 @@ async function deletePart(
   most: number,
   except: readonly string[],
 ): Promise<DeletedPart> {
-  const before = await countProven(trx, scope);
+  const { rows } = await trx.sql<{ proven: number }>`
+    select count(*)::float8 as proven from ${trx.stateTable('candidate')} as c
+    where c._user_id = ${scope.userId}::bigint and ${ofScope('c', scope)} and c.proven_at is not null`;
+  const before = rows[0]?.proven ?? 0;
   const nothing = { deleted: 0, along: new Map(), changed: [], left: before, blocked: false, idle: true };
   if (before === 0) return nothing;
   if (deletion.accepted === false) {
@@ -172,12 +176,21 @@ async function deleteProven(
   const done = keys.filter((key) => !staying.has(key));
   const forgotten = await forgetSuspects(trx, scope, done);
   const parts = [...children, { scope, deleted: emptied.length, changed }].filter((each) => each.deleted > 0);
-  for (const each of parts) await logDeletion(trx, each, deletion.at);
-  const along = countByCollection(children);
+  const { at } = deletion;
+  for (const { scope: of, deleted } of parts) {
+    const totals = { ...NO_WALK_TOTALS, deleted };
+    await logWalk(trx, { scope: of, kind: 'deletion', startedAt: at, outcome: 'completed', totals }, at);
+  }
+  const along = new Map<CollectionName, number>();
+  for (const { scope: items, deleted } of children) {
+    if (deleted > 0) along.set(items.collection, (along.get(items.collection) ?? 0) + deleted);
+  }
   if (deletion.accepted !== false) {
-    for (const { name } of [{ name: collection }, ...childrenOf(collection)]) {
-      await clearDeletions(trx, { userId, collection: name });
-    }
+    // What a person has accepted does not count towards the brake.
+    await trx.sql`
+      delete from ${trx.stateTable('deletions')}
+      where _user_id = ${userId}::bigint
+        and collection = any(${[collection, ...childrenOf(collection).map(({ name }) => name)]}::text[])`;
     if (parts.length > 0) {
       const given = { collection, deleted: emptied.length, along: Object.fromEntries(along) };
       await logAct(trx, deletion.accepted, { act: 'sync --accept-deletions', userId, given });
@@ -193,28 +206,6 @@ async function deleteProven(
     blocked: false,
     idle: false,
   };
-}
-
-function countByCollection(deletedScopes: readonly DeletedScope[]): RowsByCollection {
-  const counts = new Map<CollectionName, number>();
-  for (const { scope, deleted } of deletedScopes) {
-    if (deleted > 0) counts.set(scope.collection, (counts.get(scope.collection) ?? 0) + deleted);
-  }
-  return counts;
-}
-
-async function countProven(trx: Db, scope: Scope): Promise<number> {
-  const { rows } = await trx.sql<{ proven: number }>`
-    select count(*)::float8 as proven from ${trx.stateTable('candidate')} as c
-    where c._user_id = ${scope.userId}::bigint and ${ofScope('c', scope)} and c.proven_at is not null`;
-  return rows[0]?.proven ?? 0;
-}
-
-async function forgetStale(trx: Db, scope: Scope, before: Date): Promise<void> {
-  const { numAffectedRows } = await trx.sql`
-    delete from ${trx.stateTable('candidate')} as c
-    where c._user_id = ${scope.userId}::bigint and ${ofScope('c', scope)} and c.kind = 'returned' and c.at < ${before}`;
-  await countSuspects(trx, scope, -Number(numAffectedRows ?? 0n), 0);
 }
 
 /** The next proven keys in order; lists have at most `MAX_ITEMS` together, but at least one comes. */
@@ -234,13 +225,6 @@ async function provenKeys(trx: Db, scope: Scope, most: number, except: readonly 
   return rows.slice(0, end === -1 ? rows.length : Math.max(1, end)).map(({ key }) => key);
 }
 
-async function noteRefused(trx: Db, scope: Scope, key: string, why: string, at: Date): Promise<void> {
-  await trx.sql`
-    update ${trx.stateTable('candidate')} as c
-    set refused = ${why}, refused_at = ${at}::timestamptz
-    where c._user_id = ${scope.userId}::bigint and ${ofScope('c', scope)} and c.key = ${key}`;
-}
-
 /** Updates the number of the collection's blocked deletions, which `data_quality` shows. */
 async function recordBlocked(trx: Db, scope: Scope, blocked: boolean): Promise<void> {
   const { rows } = await trx.sql<{ total: string; proven: string }>`
@@ -254,13 +238,4 @@ async function recordBlocked(trx: Db, scope: Scope, blocked: boolean): Promise<v
     set held_deletions = ${proven}::bigint, waiting_deletions = ${waiting}::bigint
     where c._user_id = ${scope.userId}::bigint and c.collection = ${scope.collection}
       and (c.held_deletions <> ${proven}::bigint or c.waiting_deletions <> ${waiting}::bigint)`;
-}
-
-function logDeletion(
-  trx: Db,
-  { scope, deleted }: { readonly scope: Scope; readonly deleted: number },
-  at: Date,
-): Promise<void> {
-  const totals = { ...NO_WALK_TOTALS, deleted };
-  return logWalk(trx, { scope, kind: 'deletion', startedAt: at, outcome: 'completed', totals }, at);
 }

@@ -8,27 +8,19 @@ import { tableOf, dataTable, keyColumns, type Table } from './table.ts';
 import { fieldSources } from '../model/json-text.ts';
 import { columnExpression, type FieldColumn, otherValues } from './write-rows.ts';
 
-/** A column to fill: rows first, up to `until`, then versions in history. */
-interface Task {
-  readonly collection: CollectionName;
-  readonly field: string;
-  /** Change ID of the last filled row or version. */
-  readonly doneThrough: string;
-  readonly until: string;
-  /** All rows are filled. */
-  readonly inHistory: boolean;
-}
-
 /**
- * Fills one batch of the account's first task, in the order of change IDs: a crash costs one batch, rows that changed
- * since then drop out (they were written with the column), and rows deleted since come last. The versions that were
- * archived before the column existed follow; those archived meanwhile come from filled rows.
+ * Fills one batch of the account's first late column: first rows, in the order of change IDs, then versions in history.
+ * A crash costs one batch, rows that changed since then drop out (they were written with the column), and rows deleted
+ * since come last. Versions that are archived meanwhile come from filled rows.
  * @returns true while there is more to fill
  */
 export async function backfill(db: Db, fence: Fence): Promise<boolean> {
   const { userId } = fence;
-  // Older programs filled versions by the time of their end and stored that as progress: history is filled again.
-  const { rows: tasks } = await db.sql<Task>`
+  // `doneThrough`: change ID of the last filled row or version. Older programs filled versions by the time of their end
+  // and stored that as progress: history is filled again.
+  const { rows: tasks } = await db.sql<
+    Record<'field' | 'doneThrough' | 'until', string> & { collection: CollectionName; inHistory: boolean }
+  >`
     select collection, field, case when history_through > '-infinity' then 0 else done_through end as "doneThrough",
       until, history_through is not null as "inHistory"
     from ${db.stateTable('backfill')}
@@ -50,8 +42,7 @@ export async function backfill(db: Db, fence: Fence): Promise<boolean> {
     const rest = { suffix: inHistory ? '_history' : '', after: doneThrough, which, most: BATCH } as const;
     const filled = column && (await fillBatch(trx, table, userId, rest, column));
     // Later rows were counted when they were written.
-    const isDue = ({ id }: { readonly id: string }): boolean => inHistory || BigInt(id) <= BigInt(until);
-    const conflicts = filled?.unfit.filter(isDue).length ?? 0;
+    const conflicts = filled?.unfit.filter(({ id }) => inHistory || BigInt(id) <= BigInt(until)).length ?? 0;
     if (conflicts > 0) {
       await countConflicts(trx, { userId, collection, parent: '' }, new Map([[field, conflicts]]), now);
     }
@@ -70,65 +61,49 @@ export async function backfill(db: Db, fence: Fence): Promise<boolean> {
 /** Rows of one batch, which has to stay within the fence's time bounds. */
 export const BATCH = 500;
 
-/** The next rows of the table or its history to fill, in the order of change IDs. */
-export interface RowsToFill {
-  readonly suffix: '' | '_history';
-  /** Last change ID of the batch before. */
-  readonly after: string;
-  /** Condition on `t`. */
-  readonly which: RawBuilder<unknown>;
-  /** Most rows of the batch. */
-  readonly most: number;
-  /** Reads the rows without filling them. */
-  readonly dry?: boolean;
-}
-
-/** A batch that was filled or read. */
-export interface FilledBatch {
-  /** The last change ID: decimal digits of a bigint. */
-  readonly last: string;
-  /** Number of rows with a value of the field other than null. */
-  readonly values: number;
-  readonly unfit: readonly UnfitValue[];
-}
-
-/** A value that does not fit the column. */
-export interface UnfitValue {
-  /** `_change_id` of its row. */
-  readonly id: string;
-  /** Columns of the key after `_user_id`, joined by colons. */
-  readonly key: string;
-  /** JSON text. */
-  readonly value: string;
-  /** The column had a value before. */
-  readonly filled: boolean;
-}
+export type FilledBatch = Awaited<ReturnType<typeof fillBatch>>;
 
 /**
- * Fills a column of the next rows from `_raw` with the expressions that write a page. It is no change of a row. Values
- * in the column without one in `_raw` are emptied.
- * @returns undefined if there was nothing left
+ * Fills a column of the next rows (in the order of change IDs) from `_raw`, with the expressions that write a page. It
+ * is no change of a row. Values in the column without one in `_raw` are emptied.
+ * @param rest.after last change ID of the batch before
+ * @param rest.which condition on `t`
+ * @param rest.dry reads the rows without filling them
+ * @returns undefined if there was nothing left; else the last change ID, the number of values other than null, and the
+ *   values that do not fit: `_change_id` of the row, its key after `_user_id` joined by colons, the value as JSON text,
+ *   and whether the column had a value before
  */
 export async function fillBatch(
   trx: Db,
   table: Table,
   userId: string,
-  rest: RowsToFill,
+  rest: Readonly<{
+    suffix: '' | '_history';
+    after: string;
+    which: RawBuilder<unknown>;
+    most: number;
+    dry?: boolean;
+  }>,
   column: FieldColumn,
-): Promise<FilledBatch | undefined> {
+) {
   // concat_ws skips nulls; the account's own row has no further key.
   const further = keyColumns(table).slice(1);
   const key = sql.join([sql`null::text`, ...further.map((name) => sql`t.${sql.id(name)}`)]);
   const data = dataTable(table, rest.suffix);
+  // Items may have megabytes: only what the value comes from is read.
+  const needed =
+    column.derived === undefined
+      ? sql`jsonb_build_object(${column.field}::text, t._raw -> ${column.field}::text)::text`
+      : sql`t._raw::text`;
   const { rows } = await trx.sql<{ id: string; key: string; item: string; filled: boolean }>`
-    select t._change_id as id, concat_ws(':', ${key}) as key, ${neededOf(column)} as item,
+    select t._change_id as id, concat_ws(':', ${key}) as key, ${needed} as item,
       t.${sql.id(column.name)} is not null as filled
     from ${data} as t
     where t._user_id = ${userId}::bigint and t._change_id > ${rest.after}::bigint and ${rest.which}
     order by t._change_id limit ${rest.most}`;
   const last = rows.at(-1)?.id;
   if (last === undefined) return undefined;
-  const unfit: UnfitValue[] = [];
+  const unfit: (Record<'id' | 'key' | 'value', string> & { readonly filled: boolean })[] = [];
   let values = 0;
   const filling = rows.flatMap(({ id, key, item, filled }) => {
     const fields = fieldSources(item);
@@ -150,11 +125,4 @@ export async function fillBatch(
         and t._change_id <= ${last}::bigint and t._change_id = x.c`;
   }
   return { last, values, unfit };
-}
-
-/** The part of the item that the column's value comes from, as text: items may have megabytes. */
-function neededOf({ field, derived }: FieldColumn): RawBuilder<unknown> {
-  return derived === undefined
-    ? sql`jsonb_build_object(${field}::text, t._raw -> ${field}::text)::text`
-    : sql`t._raw::text`;
 }

@@ -21,16 +21,10 @@ export interface SortedPage {
   readonly bad: readonly BadItem[];
 }
 
-/** What is stored under a key. */
-export interface StoredRow {
-  readonly hash: string;
-  /** Undefined for a live row. */
-  readonly deletedAt: Date | undefined;
-}
+/** What is stored under a key; `deletedAt` undefined: the row is live. */
+export type StoredRow = Readonly<{ hash: string; deletedAt: Date | undefined }>;
 
-export interface ChangedRow extends KeyedItem {
-  readonly change: 'inserted' | 'updated' | 'undeleted';
-}
+export type ChangedRow = KeyedItem & { readonly change: 'inserted' | 'updated' | 'undeleted' };
 
 /**
  * Classifies a page's items by key, before any lookup.
@@ -46,36 +40,28 @@ export function sortPage(items: readonly Item[], rule: ContentRule, hashes?: rea
   const keyed: KeyedItem[] = [];
   const duplicates: number[] = [];
   for (const [index, item] of items.entries()) {
-    if (item.key === undefined) continue;
-    if (lastOf.get(item.key) === index) {
-      keyed.push({ index, key: item.key, hash: hashes?.[index] ?? contentHash(item.source, rule), item });
-    } else duplicates.push(index);
+    const { key } = item;
+    if (key === undefined) continue;
+    if (lastOf.get(key) !== index) duplicates.push(index);
+    // Reading `source` parses the body of a known page (known-pages.ts).
+    else keyed.push({ index, key, hash: hashes?.[index] ?? contentHash(item.source, rule), item });
   }
   return { keyed, duplicates, bad };
 }
 
 /** The page without forgotten rows, and the indexes of these. */
-export function withoutForgotten(
-  page: SortedPage,
-  items: readonly Item[],
-  keys: ReadonlySet<string>,
-): { readonly page: SortedPage; readonly forgotten: readonly number[] } {
+export function withoutForgotten(page: SortedPage, items: readonly Item[], keys: ReadonlySet<string>) {
   const isKept = (index: number): boolean => !keys.has(items[index]?.key ?? '');
-  return {
-    page: {
-      keyed: page.keyed.filter(({ index }) => isKept(index)),
-      duplicates: page.duplicates.filter(isKept),
-      bad: page.bad.filter(({ index }) => isKept(index)),
-    },
-    forgotten: [...items.keys()].filter((index) => !isKept(index)),
+  const kept: SortedPage = {
+    keyed: page.keyed.filter(({ index }) => isKept(index)),
+    duplicates: page.duplicates.filter(isKept),
+    bad: page.bad.filter(({ index }) => isKept(index)),
   };
+  return { page: kept, forgotten: [...items.keys()].filter((index) => !isKept(index)) };
 }
 
 /** Items that differ from the stored rows, in the page's order. */
-export function changedRows(
-  keyed: readonly KeyedItem[],
-  stored: ReadonlyMap<string, StoredRow>,
-): ChangedRow[] {
+export function changedRows(keyed: readonly KeyedItem[], stored: ReadonlyMap<string, StoredRow>) {
   return keyed.flatMap((row): ChangedRow[] => {
     const known = stored.get(row.key);
     if (known === undefined) return [{ ...row, change: 'inserted' }];

@@ -1,7 +1,65 @@
+import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { columnType, MAX_COLUMNS, type PlanInput, planColumns, storableName } from './column-plan.ts';
+import {
+  COLUMN_TYPES,
+  columnName,
+  columnType,
+  columnValue,
+  integerText,
+  MAX_COLUMNS,
+  planColumns,
+  storableName,
+  valueKind,
+} from './column-plan.ts';
 
-const plan = (values: Record<string, readonly string[]>, more: Partial<PlanInput> = {}) =>
+it.each([
+  ['company_url', 'company_url'],
+  ['companyURL', 'company_url'],
+  ['HTMLBody', 'html_body'],
+  ['score-2 (new)', 'score_2_new'],
+  ['Größe', 'größe'],
+  ['line2Text', 'line2_text'],
+])('columnName gives the field %j the name %s', (field, name) => {
+  expect(columnName(field, new Set())).toBe(name);
+});
+
+it('columnName adds a suffix, always the same, to a field that can’t be a name', () => {
+  for (const field of [
+    '',
+    '$',
+    '_raw',
+    '__proto__',
+    'order',
+    'User',
+    'ctid',
+    'xmin',
+    '2fa',
+    'é'.repeat(60),
+  ]) {
+    expect(columnName(field, new Set())).toMatch(/^\p{L}[\p{L}\p{N}_]*_[0-9a-f]{6}$/u);
+    expect(columnName(field, new Set(['other']))).toBe(columnName(field, new Set()));
+  }
+});
+
+it('columnName gives no name twice, none of the mirror’s own, and none that PostgreSQL would truncate', () => {
+  fc.assert(
+    fc.property(fc.uniqueArray(fc.string({ unit: 'grapheme' }), { maxLength: 30 }), (fields) => {
+      const taken = new Set(['_raw', 'job_id']);
+      for (const field of fields) {
+        const name = columnName(field, taken);
+        expect(taken.has(name)).toBe(false);
+        expect(Buffer.byteLength(name)).toBeLessThanOrEqual(63);
+        expect(name.startsWith('_')).toBe(false);
+        taken.add(name);
+      }
+    }),
+  );
+});
+
+const plan = (
+  values: Record<string, readonly string[]>,
+  more: Partial<Parameters<typeof planColumns>[0]> = {},
+) =>
   planColumns({
     values: new Map(Object.entries(values)),
     waiting: [],
@@ -10,7 +68,7 @@ const plan = (values: Record<string, readonly string[]>, more: Partial<PlanInput
     ...more,
   });
 
-it('columnType recognises time by the last words of the name', () => {
+it('columnType recognises times by the last words of the name', () => {
   for (const name of ['created_at', 'date', 'last_seen', 'valid_until', 'updated']) {
     expect([name, columnType(name, ['"2026-01-01T00:00:00Z"'])]).toEqual([name, 'timestamptz']);
   }
@@ -37,13 +95,13 @@ describe('columnType', () => {
     ['tags', ['[]'], 'jsonb'],
     ['mixed', ['1', '"a"', '"b"'], 'text'],
     ['nothing', ['null'], undefined],
-  ] as const)('of %s with %j is %s', (field, sources, type) => {
+  ] as const)('gives %s with the values %j the type %s', (field, sources, type) => {
     expect(columnType(field, sources)).toBe(type);
   });
 });
 
 describe('planColumns', () => {
-  it('gives the plain name to the field that has it, whatever the order', () => {
+  it('gives a plain name to the field of that name, in any order of fields', () => {
     const [first, second] = plan({ fooBar: ['1'], foo_bar: ['2'] });
     expect(first).toEqual({ field: 'foo_bar', name: 'foo_bar', type: 'numeric' });
     expect(second?.name).toMatch(/^foo_bar_[0-9a-f]{6}$/);
@@ -56,7 +114,7 @@ describe('planColumns', () => {
     ]);
   });
 
-  it('gives no column beyond the limit or when drift is raw, waiting fields first', () => {
+  it('adds no column beyond the limit or with MIRROR_SCHEMA_DRIFT=raw; waiting fields come first', () => {
     const taken = new Set(Array.from({ length: MAX_COLUMNS - 1 }, (_, index) => `c${index}`));
     const waiting = [{ field: 'w', type: 'text' as const }];
     expect(plan({ a: ['1'] }, { taken, waiting }).map(({ field, name }) => [field, name])).toEqual([
@@ -66,7 +124,7 @@ describe('planColumns', () => {
     expect(plan({ a: ['1'] }, { drift: 'raw' })).toEqual([{ field: 'a', name: undefined, type: 'numeric' }]);
   });
 
-  it('leaves out fields that had only nulls, and names that text can’t hold', () => {
+  it('leaves out fields with only nulls, and names that text can’t hold', () => {
     expect(plan({ a: ['null'], 'b\0': ['1'], '\ud800': ['1'], ['c'.repeat(2000)]: ['1'] })).toEqual([]);
     expect(storableName('ordinary')).toBe(true);
   });
@@ -74,4 +132,96 @@ describe('planColumns', () => {
   it('leaves out names with the character that stands in _raw for what jsonb can’t hold', () => {
     expect(plan({ 'a\ufffd': ['true'] })).toEqual([]);
   });
+});
+
+describe('columnValue', () => {
+  it.each([
+    ['text', '"a"', 'stored'],
+    ['text', '1', 'conflict'],
+    ['numeric', '1e400', 'stored'],
+    ['numeric', '"1"', 'conflict'],
+    ['bigint', '9223372036854775807', 'text'],
+    ['bigint', '9223372036854775808', 'conflict'],
+    ['bigint', '5.0', 'text'],
+    ['bigint', '5.000000000000000000001', 'conflict'],
+    ['bigint', '"5"', 'conflict'],
+    ['bigint', '1e2', 'text'],
+    ['bigint', '1.5e0', 'conflict'],
+    ['boolean', 'true', 'stored'],
+    ['boolean', '0', 'conflict'],
+    ['jsonb', '"scalar"', 'stored'],
+    ['timestamptz', '"2026-01-02"', 'text'],
+    ['timestamptz', '"soon"', 'conflict'],
+    ['timestamptz', '1767322245', 'conflict'],
+    ['text', '{"a":1}', 'conflict'],
+  ] as const)('takes, for a column of type %s, the value %s as %s', (type, source, as) => {
+    expect(columnValue(type, source).as).toBe(as);
+  });
+
+  it('takes null for every type', () => {
+    expect(COLUMN_TYPES.map((type) => columnValue(type, 'null').as)).toEqual(
+      COLUMN_TYPES.map(() => 'stored'),
+    );
+  });
+});
+
+it('columnValue stores an integer as it is only if integerText spells it alike', () => {
+  const number = fc.oneof(
+    fc.stringMatching(/^-?(0|[1-9][0-9]{0,19})(\.0)?$/),
+    fc.constantFrom('-0', '0', '1e2'),
+  );
+  fc.assert(
+    fc.property(number, (source) => {
+      if (columnValue('bigint', source).as === 'stored') expect(integerText(source)).toBe(source);
+    }),
+  );
+  expect(columnValue('bigint', '123456789012345678').as).toBe('stored');
+});
+
+describe('integerText', () => {
+  it('keeps every digit of a 64-bit integer, and refuses other numbers', () => {
+    fc.assert(
+      fc.property(fc.bigInt({ min: -(2n ** 70n), max: 2n ** 70n }), (integer) => {
+        const fits = integer >= -(2n ** 63n) && integer < 2n ** 63n;
+        expect(integerText(integer.toString())).toBe(fits ? integer.toString() : undefined);
+        expect(integerText(`${integer}.5`)).toBeUndefined();
+      }),
+    );
+  });
+
+  it('depends on the value, not on its spelling', () => {
+    fc.assert(
+      fc.property(
+        fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }),
+        fc.integer({ min: 0, max: 25 }),
+        fc.constantFrom('e', 'E'),
+        (integer, places, e) => {
+          const [sign, digits] = integer < 0n ? ['-', String(-integer)] : ['', String(integer)];
+          const padded = digits.padStart(places + 1, '0');
+          const point = padded.length - places;
+          const spelled = `${sign}${padded.slice(0, point)}${places === 0 ? '' : `.${padded.slice(point)}`}`;
+          expect(integerText(`${spelled}${e}+${places}`)).toBe(String(integer));
+          expect(integerText(`${integer}${'0'.repeat(places)}${e}-${places}`)).toBe(String(integer));
+          expect(integerText(`${integer}.${'0'.repeat(places + 1)}`)).toBe(String(integer));
+        },
+      ),
+    );
+  });
+
+  it('refuses fractions and larger numbers, and spells every zero 0', () => {
+    const nines = '9'.repeat(400);
+    for (const source of ['1e-1', '15e-1', '0.1', '1e19', '1e999999999', `1e${nines}`, `1e-${nines}`])
+      expect([source, integerText(source)]).toEqual([source, undefined]);
+    for (const source of ['0', '-0', '0.000', '0e99', `-0.0e-${nines}`])
+      expect([source, integerText(source)]).toEqual([source, '0']);
+  });
+});
+
+it('valueKind agrees with JSON.parse', () => {
+  fc.assert(
+    fc.property(fc.jsonValue(), (value) => {
+      const expected = value === null ? 'null' : typeof value === 'object' ? 'structure' : typeof value;
+      expect(valueKind(JSON.stringify(value))).toBe(expected);
+    }),
+  );
 });

@@ -43,7 +43,9 @@ export function columnName(field: string, taken: ReadonlySet<string>): string {
   const stem = /^\p{L}/u.test(plain) ? plain : plain === '' ? 'field' : `field_${plain}`;
   for (let length = SUFFIX_DIGITS; length < digits.length; length += 1) {
     const suffix = `_${digits.slice(0, length)}`;
-    const name = cut(stem, MAX_NAME_BYTES - suffix.length) + suffix;
+    const begin = Buffer.from(stem).subarray(0, MAX_NAME_BYTES - suffix.length);
+    // A character that is cut in two is left out.
+    const name = new TextDecoder().decode(begin, { stream: true }) + suffix;
     if (!taken.has(name)) return name;
   }
   throw new RangeError(`no free column name for the field ${JSON.stringify(field)}`);
@@ -60,11 +62,6 @@ function snakeCase(field: string): string {
     .replace(/_$/, '');
 }
 
-/** The longest prefix of whole characters within `bytes`. */
-function cut(text: string, bytes: number): string {
-  return new TextDecoder().decode(Buffer.from(text).subarray(0, bytes), { stream: true });
-}
-
 /** Most bytes of a field name with a column; longer ones stay in `_raw`, unregistered. */
 const MAX_FIELD_BYTES = 1024;
 
@@ -72,30 +69,24 @@ const MAX_FIELD_BYTES = 1024;
 export const MAX_COLUMNS = 300;
 
 /** A field of a collection and its column; `name` undefined: the field stays in `_raw` alone. */
-export interface PlannedColumn {
-  readonly field: string;
-  readonly name: string | undefined;
-  readonly type: ColumnType;
-}
+export type PlannedColumn = Readonly<{ field: string; name: string | undefined; type: ColumnType }>;
 
 /** `MIRROR_SCHEMA_DRIFT`: only `add` makes columns for new fields. */
 export type SchemaDrift = 'add' | 'freeze' | 'raw';
 
-export interface PlanInput {
-  /** Fields without a column, with source texts of some values. */
-  readonly values: ReadonlyMap<string, readonly string[]>;
-  /** Registered fields without a column: they come first. */
-  readonly waiting: readonly { readonly field: string; readonly type: ColumnType }[];
-  /** Names of all columns of the table, including those added by hand. */
-  readonly taken: ReadonlySet<string>;
-  readonly drift: SchemaDrift;
-}
-
 /**
  * Columns for new fields (docs/design/writing-a-page.md, "Columns"). A field with only nulls is left out, since it has
  * no type yet. Fields whose names are plain column names come first, then the others by name.
+ * @param input.values source texts of some values, by field
+ * @param input.waiting registered fields without a column: they come before all others
+ * @param input.taken names of all columns of the table, including those added by hand
  */
-export function planColumns(input: PlanInput): PlannedColumn[] {
+export function planColumns(input: {
+  readonly values: ReadonlyMap<string, readonly string[]>;
+  readonly waiting: readonly { readonly field: string; readonly type: ColumnType }[];
+  readonly taken: ReadonlySet<string>;
+  readonly drift: SchemaDrift;
+}): PlannedColumn[] {
   const taken = new Set(input.taken);
   const fields = [...input.values.keys()].filter(storableName).sort();
   const plain = (field: string): boolean => columnName(field, new Set()) === field;
@@ -155,31 +146,12 @@ type ValueKind = 'string' | 'number' | 'boolean' | 'null' | 'structure';
 
 /** Kind of a JSON value, by the first character of its source text. */
 export function valueKind(source: string): ValueKind {
-  switch (source.charAt(0)) {
-    case '"':
-      return 'string';
-    case '{':
-    case '[':
-      return 'structure';
-    case 't':
-    case 'f':
-      return 'boolean';
-    case 'n':
-      return 'null';
-    default:
-      return 'number';
-  }
+  const first = source.charAt(0);
+  if (first === '"') return 'string';
+  if (first === '{' || first === '[') return 'structure';
+  if (first === 't' || first === 'f') return 'boolean';
+  return first === 'n' ? 'null' : 'number';
 }
-
-/** Value of a column: as `_raw` has it, another text, or none. */
-export type ColumnValue =
-  | { readonly as: 'stored' }
-  | { readonly as: 'text'; readonly text: string }
-  /** The value does not fit: NULL in the column, counted, complete in `_raw`. */
-  | { readonly as: 'conflict' };
-
-const STORED: ColumnValue = { as: 'stored' };
-const CONFLICT: ColumnValue = { as: 'conflict' };
 
 /** Kind of value that a column accepts; jsonb accepts all. */
 const KIND_OF: Record<Exclude<ColumnType, 'jsonb'>, ValueKind> = {
@@ -190,20 +162,25 @@ const KIND_OF: Record<Exclude<ColumnType, 'jsonb'>, ValueKind> = {
   boolean: 'boolean',
 };
 
-function asText(text: string | undefined): ColumnValue {
-  return text === undefined ? CONFLICT : { as: 'text', text };
-}
+/** Shared: most values of a page are these. */
+const STORED = { as: 'stored' } as const;
 
-/** The value of a column from a JSON text, without losing a digit. */
-export function columnValue(type: ColumnType, source: string): ColumnValue {
+/**
+ * The value of a column from a JSON text, without losing a digit: as `_raw` has it (`stored`), another text, or none
+ * (`conflict`): a value that does not fit is NULL in the column, counted, and complete in `_raw`.
+ */
+export function columnValue(
+  type: ColumnType,
+  source: string,
+): { readonly as: 'stored' | 'conflict' } | { readonly as: 'text'; readonly text: string } {
   const kind = valueKind(source);
   if (kind === 'null' || type === 'jsonb') return STORED;
-  if (kind !== KIND_OF[type]) return CONFLICT;
-  if (type === 'bigint' && PLAIN_INTEGER.test(source)) return STORED;
-  if (type === 'timestamptz' && isPlainMoment(source)) return STORED;
-  if (type === 'bigint') return asText(integerText(source));
-  if (type === 'timestamptz') return asText(timestampText(JSON.parse(source) as string));
-  return STORED;
+  if (kind !== KIND_OF[type]) return { as: 'conflict' };
+  const isPlain =
+    type === 'bigint' ? PLAIN_INTEGER.test(source) : type !== 'timestamptz' || isPlainMoment(source);
+  if (isPlain) return STORED;
+  const text = type === 'bigint' ? integerText(source) : timestampText(JSON.parse(source) as string);
+  return text === undefined ? { as: 'conflict' } : { as: 'text', text };
 }
 
 /** An integer as `integerText` spells it, with fewer digits than the limit of 64 bits. */

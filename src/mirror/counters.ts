@@ -1,5 +1,5 @@
 import type { Db } from '../postgres/db.ts';
-import { type QueryResult, type RawBuilder, sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import { collection, type CollectionName, type Scope } from '../model/collections.ts';
 import { dataTable, tableOf, typeName } from './table.ts';
 
@@ -28,29 +28,19 @@ export async function countConflicts(
     set conflicts = c.conflicts + excluded.conflicts, last_at = excluded.last_at`;
 }
 
-/** Difference of a collection's rows and its counters, to be added to the counters. */
-interface Drift {
-  live: number;
-  deleted: number;
-  /** Of live rows by scope: key of the parent, '' without one. */
-  readonly scopes: Map<string, number>;
-}
-
-/** Rows of one parent in a batch, with the last change ID of the batch. */
-type Counted = Readonly<Record<'parent' | 'last', string> & Record<'live' | 'rows', number>>;
-
 /** Rows counted by one statement, which has to stay within its time bound. */
 const BATCH = 50_000;
 
 /**
  * Counts a collection's rows, since changes by hand bypass the counters. Rows and counters are read in one snapshot.
  * Pages may commit meanwhile: they change both alike.
+ * @returns differences to be added to the counters; `scopes` of live rows, by the parent's key ('' without one)
  */
-export async function driftOf(db: Db, userId: string, name: CollectionName): Promise<Drift> {
+export async function driftOf(db: Db, userId: string, name: CollectionName) {
   const table = tableOf(db.schema, name);
   const parentKey = table.parent === undefined ? sql`''` : sql`t.${sql.id(table.parent.column)}::text`;
   return db.snapshot(async (trx) => {
-    const drift: Drift = { live: 0, deleted: 0, scopes: new Map() };
+    const drift = { live: 0, deleted: 0, scopes: new Map<string, number>() };
     const counters = await trx.sql<{ parent: string | null; live: number; deleted: number }>`
       select null as parent, c.live_rows::float8 as live, c.deleted_rows::float8 as deleted
       from ${trx.table('_collections')} as c where c._user_id = ${userId}::bigint and c.collection = ${name}
@@ -61,8 +51,9 @@ export async function driftOf(db: Db, userId: string, name: CollectionName): Pro
       if (parent === null) [drift.live, drift.deleted] = [-live, -deleted];
       else drift.scopes.set(parent, -live);
     }
-    for (let last: string | undefined = '-1'; last !== undefined;) {
-      const { rows }: QueryResult<Counted> = await trx.sql<Counted>`
+    let last = '-1';
+    for (let counted = BATCH; counted >= BATCH;) {
+      const { rows } = await trx.sql<Record<'parent' | 'last', string> & Record<'live' | 'rows', number>>`
         select x.parent, count(*) filter (where x.live)::float8 as live, count(*)::float8 as rows,
           max(max(x.id)) over () as last
         from (
@@ -70,14 +61,14 @@ export async function driftOf(db: Db, userId: string, name: CollectionName): Pro
           where t._user_id = ${userId}::bigint and t._change_id > ${last}::bigint
           order by t._change_id fetch first ${BATCH} rows with ties) as x
         group by x.parent`;
-      let counted = 0;
-      for (const { parent, live, rows: all } of rows) {
+      counted = 0;
+      for (const { parent, last: end, live, rows: all } of rows) {
+        last = end;
         counted += all;
         drift.live += live;
         drift.deleted += all - live;
         drift.scopes.set(parent, (drift.scopes.get(parent) ?? 0) + live);
       }
-      last = counted < BATCH ? undefined : rows[0]?.last;
     }
     return drift;
   });
@@ -102,7 +93,7 @@ export async function correctCounters(
   trx: Db,
   userId: string,
   name: CollectionName,
-  { live, deleted, scopes }: Drift,
+  { live, deleted, scopes }: Awaited<ReturnType<typeof driftOf>>,
   now: Date,
 ): Promise<void> {
   const off = [...scopes].filter(([, rows]) => rows !== 0);

@@ -37,87 +37,68 @@ const HOUR_MS = 3_600_000;
 /** The last 24 hours in started hours: up to one more. */
 const BEGUN_HOURS = 25;
 
-/** Deletion volume of one collection of an account, over all its scopes. */
-interface DeletionVolume {
-  /** Suspected deletions, proven or not, including the items of suspected lists. */
-  readonly suspected: number;
-  /** Rows deleted in the last day. */
-  readonly deleted: number;
-  readonly live: number;
-}
-
-type AccountCollection = Pick<Scope, 'userId' | 'collection'>;
-
 /**
  * Whether a person has to review the deletions: more than 10 rows and more than 20 % of the rows are suspected or were
  * deleted within a day (docs/design/deletions.md, "Brake"). The service may have lost its data or answer for another
  * account. If a user has cleaned up, `--accept-deletions` allows the deletions.
+ * @param suspected suspected deletions, proven or not, including the items of suspected lists
+ * @param deleted rows deleted in the last day
  */
-export function brakeBlocks({ suspected, deleted, live }: DeletionVolume): boolean {
+export function brakeBlocks({
+  suspected,
+  deleted,
+  live,
+}: Readonly<Record<'suspected' | 'deleted' | 'live', number>>): boolean {
   const volume = suspected + deleted;
   return volume > FREE_ROWS && volume > FREE_SHARE * (live + deleted);
 }
 
 /** Whether the brake blocks a collection's deletions, by its own volume or that of the items deleted with them. */
-export async function isBlocked(trx: Db, lists: AccountCollection, at: Date): Promise<boolean> {
-  const { userId, collection } = lists;
-  const suspected = sql`
+export async function isBlocked(trx: Db, { userId, collection }: Scope, at: Date): Promise<boolean> {
+  // A row that Postgres refuses to delete counts for a day, like a deleted one.
+  const ofSuspects = (name: CollectionName) => sql`
     select count(*) from ${trx.stateTable('candidate')} as c
-    where c._user_id = ${userId}::bigint and c.collection = ${collection} and ${counts(at)}`;
-  if (brakeBlocks(await volumeOf(trx, lists, at, suspected))) return true;
+    where c._user_id = ${userId}::bigint and c.collection = ${name} and c.kind <> 'returned'
+      and (c.refused_at is null or c.proven_at > ${dayBefore(at)})`;
+  if (await isOver(trx, userId, collection, at, ofSuspects(collection))) return true;
+  const lists = sql`
+    select p.key from ${trx.stateTable('candidate')} as p
+    where p._user_id = ${userId}::bigint and p.collection = ${collection} and p.kind <> 'returned'`;
   for (const { name } of childrenOf(collection)) {
-    const items = { userId, collection: name };
-    if (brakeBlocks(await volumeOf(trx, items, at, suspectedItems(trx, items, collection, at)))) return true;
+    // Items that are suspected themselves or would be deleted with a suspected list.
+    const items = sql`
+      (${ofSuspects(name)} and c.parent not in (${lists}))
+      + (select coalesce(sum(s.live_rows), 0) from ${trx.stateTable('scope')} as s
+         where s._user_id = ${userId}::bigint and s.collection = ${name} and s.parent in (${lists}))`;
+    if (await isOver(trx, userId, name, at, items)) return true;
   }
   return false;
 }
 
-/** Suspects that count. A row that Postgres refuses to delete counts for a day, like a deleted one. */
-function counts(at: Date): RawBuilder<boolean> {
-  return sql`c.kind <> 'returned' and (c.refused_at is null or c.proven_at > ${dayBefore(at)})`;
-}
-
-/** Number of items that are suspected themselves or would be deleted with a suspected list. */
-function suspectedItems(
+/** @param suspected number of the collection's suspected deletions, a query */
+async function isOver(
   trx: Db,
-  { userId, collection }: AccountCollection,
-  parents: CollectionName,
-  at: Date,
-): RawBuilder<unknown> {
-  const lists = sql`
-    select p.key from ${trx.stateTable('candidate')} as p
-    where p._user_id = ${userId}::bigint and p.collection = ${parents} and p.kind <> 'returned'`;
-  return sql`
-    (select count(*) from ${trx.stateTable('candidate')} as c
-     where c._user_id = ${userId}::bigint and c.collection = ${collection} and ${counts(at)}
-       and c.parent not in (${lists}))
-    + (select coalesce(sum(s.live_rows), 0) from ${trx.stateTable('scope')} as s
-       where s._user_id = ${userId}::bigint and s.collection = ${collection} and s.parent in (${lists}))`;
-}
-
-async function volumeOf(
-  trx: Db,
-  { userId, collection }: AccountCollection,
+  userId: string,
+  collection: CollectionName,
   at: Date,
   suspected: RawBuilder<unknown>,
-): Promise<DeletionVolume> {
-  const { rows } = await trx.sql<Record<keyof DeletionVolume, string>>`
+): Promise<boolean> {
+  const { rows } = await trx.sql<Record<'suspected' | 'deleted' | 'live', string>>`
     select (${suspected}) as suspected,
       (select coalesce(sum(d.deleted), 0) from ${trx.stateTable('deletions')} as d
        where d._user_id = ${userId}::bigint and d.collection = ${collection} and d.hour > ${dayBefore(at)}) as deleted,
       (select coalesce(sum(c.live_rows), 0) from ${trx.table('_collections')} as c
        where c._user_id = ${userId}::bigint and c.collection = ${collection}) as live`;
   const [row] = rows;
-  return { suspected: Number(row?.suspected), deleted: Number(row?.deleted), live: Number(row?.live) };
+  return brakeBlocks({
+    suspected: Number(row?.suspected),
+    deleted: Number(row?.deleted),
+    live: Number(row?.live),
+  });
 }
 
 /** Counts deleted rows towards the volume of the next day. */
-async function addDeletions(
-  trx: Db,
-  { userId, collection }: AccountCollection,
-  at: Date,
-  deleted: number,
-): Promise<void> {
+async function addDeletions(trx: Db, { userId, collection }: Scope, at: Date, deleted: number) {
   const hour = new Date(Math.floor(at.getTime() / HOUR_MS) * HOUR_MS);
   await trx.sql`
     delete from ${trx.stateTable('deletions')}
@@ -128,28 +109,21 @@ async function addDeletions(
     on conflict (_user_id, collection, hour) do update set deleted = d.deleted + excluded.deleted`;
 }
 
-/** Resets the volume of deleted rows after a person has accepted them. */
-export async function clearDeletions(trx: Db, { userId, collection }: AccountCollection): Promise<void> {
-  await trx.sql`
-    delete from ${trx.stateTable('deletions')}
-    where _user_id = ${userId}::bigint and collection = ${collection}`;
-}
-
 function dayBefore(at: Date): Date {
   return new Date(at.getTime() - BEGUN_HOURS * HOUR_MS);
 }
 
 /** Rows of a scope that were deleted with its parent. */
-export interface DeletedScope {
-  readonly scope: Scope;
-  readonly deleted: number;
-  readonly changed: ChangedTable | undefined;
-  /** No row is left. */
-  readonly whole: boolean;
-}
+export type DeletedScope = Awaited<ReturnType<typeof deleteAll>>;
 
 /** Items of one list after which its transaction ends (docs/design/deletions.md, "Lists and their items"). */
 const MOST_AT_ONCE = 50_000;
+
+/**
+ * More observations than any walk has: a walk that began before the deletion would continue with deleted rows, so it
+ * finds itself superseded.
+ */
+const BEYOND_ANY_WALK = 1_000_000;
 
 /**
  * Deletes the items of a list that is being deleted, in this transaction unless they are very many. With the last item
@@ -170,55 +144,21 @@ export async function deleteChildren(
     if (!part.whole) continue;
     await forgetSuspects(trx, scope, 'all');
     await releaseItems(trx, scope, 'all');
-    await closeScope(trx, scope, deletion.at);
+    await trx.sql`
+      update ${trx.stateTable('scope')} as s
+      set gone_at = ${deletion.at}::timestamptz, memory = '{}', due_at = null, last_read_at = null, polled_at = null,
+        full_at = null, complete_as_of = null, last_error = null, last_error_at = null, failures = 0, full_walk = null,
+        last_obs = s.last_obs + ${BEYOND_ANY_WALK}::bigint
+      where s._user_id = ${userId}::bigint and ${ofScope('s', scope)}`;
+    await trx.sql`
+      delete from ${trx.stateTable('unsettled')} as u
+      where u._user_id = ${userId}::bigint and ${ofScope('u', scope)}`;
   }
   return deleted;
 }
 
-/**
- * Suspects live items without a list, which were added or undeleted by hand. Such a list is never read, so full walks
- * of the lists are the proofs: one lacked the list before, and a later one still lacks it.
- */
-export async function suspectItemsOfNoList(
-  trx: Db,
-  userId: string,
-  lists: ListCollection,
-  at: Date,
-): Promise<void> {
-  const { name } = lists;
-  const table = tableOf(trx.schema, name);
-  const parents = parentsOf(lists);
-  const { numAffectedRows: proven } = await trx.sql`
-    update ${trx.stateTable('candidate')} as c set proven_at = ${at}::timestamptz
-    where c._user_id = ${userId}::bigint and c.collection = ${name} and c.proven_at is null
-      and c.at <= (
-        select k.complete_as_of from ${trx.table('_collections')} as k
-        where k._user_id = ${userId}::bigint and k.collection = ${parents.collection})
-      and c.parent in (
-        select s.parent from ${trx.stateTable('scope')} as s
-        where s._user_id = ${userId}::bigint and s.collection = ${name} and s.gone_at is not null)`;
-  const { numAffectedRows: added } = await trx.sql`
-    insert into ${trx.stateTable('candidate')} (_user_id, collection, parent, key, kind, obs, at)
-    select a._user_id, ${name}, s.parent, t.key, 'snapshot', s.last_obs, ${at}::timestamptz
-    from ${trx.stateTable('account')} as a
-    join ${trx.stateTable('scope')} as s on s._user_id = a._user_id and s.collection = ${name}
-    cross join lateral (
-      select ${keyColumn(table)}::text as key from ${dataTable(table)} as t
-      where t._user_id = a._user_id and t.${sql.id(parents.column)} = s.parent::bigint and t._deleted_at is null
-      offset 0) as t
-    where a._user_id = ${userId}::bigint and s.gone_at is not null and s.live_rows > 0
-      and not ${hasParent(trx, name, 's')}
-    limit ${MAX_MISSING}
-    on conflict (_user_id, collection, parent, key) do nothing`;
-  await countSuspects(
-    trx,
-    { userId, collection: name, parent: '' },
-    Number(added ?? 0n),
-    Number(proven ?? 0n),
-  );
-}
-
-async function deleteAll(trx: Db, scope: Scope, deletion: Deletion): Promise<DeletedScope> {
+/** @returns `whole`: no row is left */
+async function deleteAll(trx: Db, scope: Scope, deletion: Deletion) {
   let deleted = 0;
   let changed: ChangedTable | undefined;
   let after: string | undefined;
@@ -232,23 +172,37 @@ async function deleteAll(trx: Db, scope: Scope, deletion: Deletion): Promise<Del
   }
 }
 
-/** More observations than any walk has. */
-const BEYOND_ANY_WALK = 1_000_000;
-
 /**
- * Closes the scope until its parent returns; then the scope is new. A walk that began before would continue with
- * deleted rows, so it finds itself superseded.
+ * Suspects live items without a list, which were added or undeleted by hand. Such a list is never read, so full walks
+ * of the lists are the proofs: one lacked the list before, and a later one still lacks it.
  */
-async function closeScope(trx: Db, scope: Scope, at: Date): Promise<void> {
-  await trx.sql`
-    update ${trx.stateTable('scope')} as s
-    set gone_at = ${at}::timestamptz, memory = '{}', due_at = null, last_read_at = null, polled_at = null,
-      full_at = null, complete_as_of = null, last_error = null, last_error_at = null, failures = 0, full_walk = null,
-      last_obs = s.last_obs + ${BEYOND_ANY_WALK}::bigint
-    where s._user_id = ${scope.userId}::bigint and ${ofScope('s', scope)}`;
-  await trx.sql`
-    delete from ${trx.stateTable('unsettled')} as u
-    where u._user_id = ${scope.userId}::bigint and ${ofScope('u', scope)}`;
+export async function suspectItemsOfNoList(trx: Db, userId: string, lists: ListCollection, at: Date) {
+  const { name } = lists;
+  const table = tableOf(trx.schema, name);
+  const parents = parentsOf(lists);
+  const { numAffectedRows: proven = 0n } = await trx.sql`
+    update ${trx.stateTable('candidate')} as c set proven_at = ${at}::timestamptz
+    where c._user_id = ${userId}::bigint and c.collection = ${name} and c.proven_at is null
+      and c.at <= (
+        select k.complete_as_of from ${trx.table('_collections')} as k
+        where k._user_id = ${userId}::bigint and k.collection = ${parents.collection})
+      and c.parent in (
+        select s.parent from ${trx.stateTable('scope')} as s
+        where s._user_id = ${userId}::bigint and s.collection = ${name} and s.gone_at is not null)`;
+  const { numAffectedRows: added = 0n } = await trx.sql`
+    insert into ${trx.stateTable('candidate')} (_user_id, collection, parent, key, kind, obs, at)
+    select a._user_id, ${name}, s.parent, t.key, 'snapshot', s.last_obs, ${at}::timestamptz
+    from ${trx.stateTable('account')} as a
+    join ${trx.stateTable('scope')} as s on s._user_id = a._user_id and s.collection = ${name}
+    cross join lateral (
+      select ${keyColumn(table)}::text as key from ${dataTable(table)} as t
+      where t._user_id = a._user_id and t.${sql.id(parents.column)} = s.parent::bigint and t._deleted_at is null
+      offset 0) as t
+    where a._user_id = ${userId}::bigint and s.gone_at is not null and s.live_rows > 0
+      and not ${hasParent(trx, name, 's')}
+    limit ${MAX_MISSING}
+    on conflict (_user_id, collection, parent, key) do nothing`;
+  await countSuspects(trx, { userId, collection: name, parent: '' }, Number(added), Number(proven));
 }
 
 /** Most rows deleted by one statement, which has to stay within its time bound. */
@@ -271,12 +225,8 @@ export interface Deletion {
 /** Postgres deleted fewer rows than requested. */
 export class NotDeleted extends Error {}
 
-/** A live row to delete. */
-export interface RowToDelete {
-  readonly key: string;
-  /** Size of its item, as stored. */
-  readonly bytes: number;
-}
+/** A live row to delete; `bytes`: size of its item, as stored. */
+export type RowToDelete = Readonly<{ key: string; bytes: number }>;
 
 /** The live rows of these keys, in key order. */
 export async function rowsToDelete(trx: Db, scope: Scope, keys: readonly string[]): Promise<RowToDelete[]> {

@@ -5,7 +5,6 @@ import { sql } from 'kysely';
 import type { Scope } from '../model/collections.ts';
 import type { HintedRow } from '../model/hint.ts';
 
-/** A hint before its row is read. */
 export interface StoredHint {
   /** '' for the scope as a whole. */
   readonly key: string;
@@ -35,12 +34,7 @@ const TOGETHER = 1_000;
  * @param rows of mirrored collections
  * @param now by the database's clock
  */
-export async function addHints(
-  trx: Db,
-  userId: string,
-  rows: readonly HintedRow[],
-  now: Date,
-): Promise<void> {
+export async function addHints(trx: Db, userId: string, rows: readonly HintedRow[], now: Date) {
   if (rows.length === 0) return;
   const column = (field: keyof HintedRow): string[] => rows.map((row) => row[field]);
   // In the order in which `updateHints` locks them.

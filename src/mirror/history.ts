@@ -106,25 +106,23 @@ export async function pruneHistory(db: Db, fence: Fence, keepMs: number, signal:
       where _user_id = ${fence.userId}::bigint and history_from < ${moment}::timestamptz`;
     return moment;
   });
+  const old = sql`_valid_to <= ${before}::timestamptz`;
   for (const name of COLLECTION_NAMES) {
-    while (!signal.aborted && (await pruneBatch(db, fence, tableOf(db.schema, name), before)));
+    const history = dataTable(tableOf(db.schema, name), '_history');
+    let more = true;
+    while (more && !signal.aborted) {
+      more = await fenced(db, fence, async (trx) => {
+        // As text, since a Date has no microseconds.
+        const { rows } = await trx.sql<{ moment: string; id: string }>`
+          select _valid_to::text as moment, _change_id as id from ${history}
+          where _user_id = ${fence.userId}::bigint and ${old}
+          order by _valid_to, _change_id offset ${BATCH - 1} limit 1`;
+        const [last] = rows;
+        const some =
+          last && sql`(_valid_to, _change_id) <= (${last.moment}::timestamptz, ${last.id}::bigint)`;
+        await trx.sql`delete from ${history} where _user_id = ${fence.userId}::bigint and ${some ?? old}`;
+        return last !== undefined;
+      });
+    }
   }
-}
-
-/** @returns true while there may be more to remove */
-async function pruneBatch(db: Db, fence: Fence, table: Table, before: Date): Promise<boolean> {
-  return fenced(db, fence, async (trx) => {
-    const old = sql`_valid_to <= ${before}::timestamptz`;
-    // As text, since a Date has no microseconds.
-    const { rows } = await trx.sql<{ moment: string; id: string }>`
-      select _valid_to::text as moment, _change_id as id from ${dataTable(table, '_history')}
-      where _user_id = ${fence.userId}::bigint and ${old}
-      order by _valid_to, _change_id offset ${BATCH - 1} limit 1`;
-    const [last] = rows;
-    const some = last && sql`(_valid_to, _change_id) <= (${last.moment}::timestamptz, ${last.id}::bigint)`;
-    await trx.sql`
-      delete from ${dataTable(table, '_history')}
-      where _user_id = ${fence.userId}::bigint and ${some ?? old}`;
-    return last !== undefined;
-  });
 }

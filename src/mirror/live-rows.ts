@@ -24,14 +24,8 @@ import {
   tableOf,
 } from './table.ts';
 
-/** A mirrored row that is not deleted. */
-interface LiveRow {
-  readonly key: string;
-  /** `_change_id`. */
-  readonly changeId: string;
-  /** Time of its last insertion, change or undeletion. */
-  readonly changedAt: Date;
-}
+/** A mirrored row that is not deleted. `changedAt`: time of its last insertion, change or undeletion. */
+type LiveRow = Readonly<{ key: string; changeId: string; changedAt: Date }>;
 
 /** Rows read by one statement. */
 const BATCH = 10_000;
@@ -43,15 +37,12 @@ export async function* liveRows(db: Db, scope: Scope): AsyncGenerator<readonly L
   const table = tableOf(db.schema, scope.collection);
   let last: string | undefined;
   for (;;) {
-    const rows = await readAccount(
-      db,
-      scope.userId,
-      sql<LiveRow>`
+    const query = sql<LiveRow>`
       select ${keyColumn(table)}::text as key, t._change_id as "changeId", ${CHANGED_AT} as "changedAt"
       from ${dataTable(table)} as t
       where ${inScope(table, scope)} and ${behind(table, last)} and t._deleted_at is null
-      order by ${placeOrder(table, 'up')} limit ${BATCH}`,
-    );
+      order by ${placeOrder(table, 'up')} limit ${BATCH}`;
+    const rows = await readAccount(db, scope.userId, query);
     if (rows.length > 0) yield rows;
     if (rows.length < BATCH) return;
     last = rows.at(-1)?.key;
@@ -63,16 +54,12 @@ export async function liveAmong(db: Db, scope: Scope, keys: readonly string[]): 
   const table = tableOf(db.schema, scope.collection);
   const live: LiveRow[] = [];
   for (let start = 0; start < keys.length; start += BATCH) {
-    const rows = await readAccount(
-      db,
-      scope.userId,
-      sql<LiveRow>`
+    const query = sql<LiveRow>`
       select k.key::text as key, t.* from unnest(${keys.slice(start, start + BATCH)}::${keyTypeName(table)}[]) as k (key)
       cross join lateral (
         select t._change_id as "changeId", ${CHANGED_AT} as "changedAt" from ${dataTable(table)} as t
-        where ${inScope(table, scope)} and ${hasKey(table)} and t._deleted_at is null offset 0) as t`,
-    );
-    live.push(...rows);
+        where ${inScope(table, scope)} and ${hasKey(table)} and t._deleted_at is null offset 0) as t`;
+    live.push(...(await readAccount(db, scope.userId, query)));
   }
   return live;
 }
@@ -88,22 +75,15 @@ export async function parentsWithRows(db: Db, userId: string, collection: Collec
   const next = (beyond: RawBuilder<unknown>): RawBuilder<unknown> => sql`
     select ${parent} from ${dataTable(table)} as t
     where t._user_id = ${userId}::bigint and t._deleted_at is null ${beyond} order by ${parent} limit 1`;
-  const rows = await readAccount(
-    db,
-    userId,
-    sql<{ parent: string }>`
+  const query = sql<{ parent: string }>`
     with recursive p (parent) as (
       (${next(sql``)}) union all select (${next(sql`and ${parent} > p.parent`)}) from p where p.parent is not null)
-    select p.parent::text as parent from p where p.parent is not null`,
-  );
-  return rows.map((row) => row.parent);
+    select p.parent::text as parent from p where p.parent is not null`;
+  return (await readAccount(db, userId, query)).map((row) => row.parent);
 }
 
 /** A random sample of a collection's rows; the same `seed` (an integer) gives the same rows. JSON. */
-export interface Sample {
-  readonly rows: number;
-  readonly seed: number;
-}
+export type Sample = Readonly<Record<'rows' | 'seed', number>>;
 
 /** Keys of a sample of live rows, by parent ('' outside lists). Reads all rows of the account in the table. */
 export async function sampleKeys(
@@ -134,11 +114,7 @@ export const MAX_MISSING = 200_000;
  * Live rows of the scope that a whole walk did not see, in key order, at most `MAX_MISSING`. Reads the scope's keys in
  * batches (a million: bench/mirror/compare-keys.ts).
  */
-export async function liveKeysMissing(
-  db: Db,
-  scope: Scope,
-  seen: (key: string) => boolean,
-): Promise<MissingRow[]> {
+export async function liveKeysMissing(db: Db, scope: Scope, seen: (key: string) => boolean) {
   const missing: MissingRow[] = [];
   for await (const rows of liveRows(db, scope)) {
     for (const { key, changedAt } of rows) {
@@ -153,35 +129,27 @@ export async function liveKeysMissing(
  * Records which changed rows may still change, in a table of their own.
  * @param at time of the change: an unfinished row is polled less and less often from then on
  */
-export async function recordUnfinished(
-  trx: Db,
-  scope: Scope,
-  rows: readonly ChangedRow[],
-  at: Date,
-): Promise<void> {
+export async function recordUnfinished(trx: Db, scope: Scope, rows: readonly ChangedRow[], at: Date) {
   const finished = rows.filter(({ change, item }) => change !== 'inserted' && item.state === 'finished');
   const warm = rows.filter(({ item }) => item.state !== 'finished');
-  await allSent(
-    finished.length === 0 ? undefined : forgetUnfinished(trx, scope, keysOf(finished)),
-    warm.length === 0 ? undefined : keepWarm(trx, scope, warm, at),
-  );
+  const forgotten = finished.length > 0 && forgetUnfinished(trx, scope, keysOf(finished));
+  const kept =
+    warm.length > 0 &&
+    trx.sql`
+      insert into ${trx.stateTable('unsettled')} (_user_id, collection, parent, key, since, finished)
+      select a._user_id, ${scope.collection}, ${scope.parent}, x.key, x.since, x.failed
+      from ${trx.stateTable('account')} as a
+      cross join unnest(${keysOf(warm)}::text[],
+        ${warm.map((each) => warmSince(each, at).toISOString())}::timestamptz[],
+        ${warm.map(({ item }) => item.state === 'failed')}::boolean[]) as x (key, since, failed)
+      where a._user_id = ${scope.userId}::bigint
+      on conflict (_user_id, collection, parent, key) do update
+      set since = excluded.since, finished = excluded.finished`;
+  await allSent(forgotten, kept);
 }
 
 function keysOf(rows: readonly ChangedRow[]): string[] {
   return rows.map(({ key }) => key);
-}
-
-async function keepWarm(trx: Db, scope: Scope, warm: readonly ChangedRow[], at: Date): Promise<void> {
-  await trx.sql`
-    insert into ${trx.stateTable('unsettled')} (_user_id, collection, parent, key, since, finished)
-    select a._user_id, ${scope.collection}, ${scope.parent}, x.key, x.since, x.failed
-    from ${trx.stateTable('account')} as a
-    cross join unnest(${keysOf(warm)}::text[],
-      ${warm.map((each) => warmSince(each, at).toISOString())}::timestamptz[],
-      ${warm.map(({ item }) => item.state === 'failed')}::boolean[]) as x (key, since, failed)
-    where a._user_id = ${scope.userId}::bigint
-    on conflict (_user_id, collection, parent, key) do update
-    set since = excluded.since, finished = excluded.finished`;
 }
 
 /**
@@ -251,20 +219,14 @@ export async function liveCount(db: Db, scope: Scope): Promise<number> {
   return counted > 0 || (await nthNewest(db, scope, 1)) === undefined ? counted : 1;
 }
 
-/** A row that may still change. */
-interface UnfinishedRow {
-  readonly key: string;
-  /** Time of the last change. */
-  readonly since: Date;
-  /** Its state is `failed`, which services retry: reread for an hour. */
-  readonly failed: boolean;
-}
-
-/** The scope's rows that may still change and last changed at `changedSince` or later, in key order. */
-export async function unfinishedRows(db: Db, scope: Scope, changedSince: Date): Promise<UnfinishedRow[]> {
+/**
+ * The scope's rows that may still change and last changed at `changedSince` or later, in key order.
+ * @returns `since`: time of the last change; `failed`: its state is `failed`, which services retry: reread for an hour
+ */
+export async function unfinishedRows(db: Db, scope: Scope, changedSince: Date) {
   const { key } = tableOf(db.schema, scope.collection);
   const order = key?.type === 'bigint' ? sql`t.key::bigint` : sql`octet_length(t.key), t.key`;
-  const { rows } = await db.sql<UnfinishedRow>`
+  const { rows } = await db.sql<Readonly<{ key: string; since: Date; failed: boolean }>>`
     select t.key, t.since, t.finished as failed from ${db.stateTable('unsettled')} as t
     where t._user_id = ${scope.userId}::bigint and ${ofScope('t', scope)}
       and t.since >= ${changedSince}
@@ -289,11 +251,7 @@ function liveKeys(
  * Keys of a page that were erased on request. They are stored as hashes only.
  * @returns `keys` of items; `parent`: the list of these items was erased
  */
-export async function forgottenAmong(
-  db: Db,
-  scope: Scope,
-  items: readonly Pick<Item, 'key'>[],
-): Promise<{ readonly keys: ReadonlySet<string>; readonly parent: boolean }> {
+export async function forgottenAmong(db: Db, scope: Scope, items: readonly Pick<Item, 'key'>[]) {
   const { userId, collection: name, parent } = scope;
   // No key is ''.
   const byHash = new Map(items.map(({ key = '' }) => [forgottenHash(scope, key), key]));

@@ -130,7 +130,7 @@ describe('what is stored with a page', () => {
     const walk = { ...record.walk, began: began + 600_000 };
     const decision = decided({ walk, end: COMPLETE, startedAt: at(600_000) });
     expect(decision.scope.clearDueUntil).toEqual(at(5));
-    // Nor is an item in quarantine gone that others saw since.
+    // An item in quarantine that others have seen since is not gone either.
     expect(decision.unseen?.before.getTime()).toBeLessThan(began + 5);
   });
 
@@ -185,7 +185,7 @@ describe('what a page says of absence', () => {
     ['all', at(-60_000), SAME],
     ['not one that is missing', undefined, { ...SAME, missing: [missing()] }],
     ['not one that is seen and not believed', undefined, observed('unchanged', 'deferred', 'unchanged')],
-    // It may have gone right after it came: as of a grace period ago the mirror would have a row too many.
+    // It may have gone right after it came: as of a grace period ago, the mirror would have one row too many.
     ['not one that came just now', undefined, { ...SAME, missing: [missing(began - 1)] }],
     ['not one that is suspected', undefined, { ...SAME, suspects: [suspect(1)] }],
     ['one that was suspected', at(-60_000), { ...SAME, suspects: [suspect(1, '3')] }],

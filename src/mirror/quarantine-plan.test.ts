@@ -5,14 +5,14 @@ import { placesOn, planQuarantine, type QuarantinedRow, type SeenItem } from './
 
 const GRACE_PERIOD = 60_000;
 
-/** An item of a list that stands still but for its texts: with a key, or none, mirrored or not. */
+/** An item of a list whose order stays and whose texts change: with or without a key, mirrored or not. */
 interface Entry {
   readonly key: string | undefined;
   readonly text: string;
   readonly bad: boolean;
 }
 
-/** A page from `from` on, of `length` items, of a list whose items each follow the one before. */
+/** A page of `length` items from `from` on. */
 function pageOf(list: readonly Entry[], from: number, length: number) {
   const before = list.slice(0, from).findLast(({ key }) => key !== undefined)?.key;
   const items = list.slice(from, from + length);
@@ -66,7 +66,7 @@ it('the plan of quarantine has one row for each bad item of the list after every
       for (const versions of rounds) {
         at += 2 * GRACE_PERIOD;
         const list = shape.map((each, n) => ({ ...each, text: `${n}.${versions[n]}` }));
-        // As walks go on: after the last item with a key, so that what follows that is read again, whole.
+        // Walks continue after the last item with a key, so that everything after it is reread.
         for (let from = 0; from < list.length;) {
           stored = read(stored, list, from, Math.max(length, runLength(list, from)), at);
           const next = Math.max(length, runLength(list, from)) + from;
@@ -117,7 +117,7 @@ it('the plan of quarantine leaves one row of several under one key', () => {
   expect(planQuarantine(page, stored)).toMatchObject({ remove: ['old', 'older'], insert: [{ since: 1 }] });
 });
 
-/** Items up to the next one with a key: a page that ends before it would bring its walk no further. */
+/** Items up to the next one with a key: a page that ends before it would not advance its walk. */
 function runLength(list: readonly Entry[], from: number): number {
   const next = list.findIndex(({ key }, n) => n >= from && key !== undefined);
   return (next === -1 ? list.length : next + 1) - from;

@@ -10,52 +10,6 @@ import { ofScope } from './table.ts';
 /** Most texts kept of one collection of an account, and their bytes. The largest item that can be read fits. */
 export const KEPT = { items: 1_000, bytes: 64 * 1024 * 1024 };
 
-/** An item that comes into quarantine or is there without its text. */
-interface Arrival {
-  readonly item: SeenItem;
-  readonly text: string;
-  readonly since: Date;
-  /** It has a row already. */
-  readonly known: boolean;
-}
-
-/** Writes the items' rows, with their texts while the collection has room for them. */
-async function insertItems(trx: Db, scope: Scope, arrivals: readonly Arrival[], at: Date): Promise<void> {
-  if (arrivals.length === 0) return;
-  const room = await roomFor(trx, scope);
-  const rows = arrivals.flatMap(({ item, text, since, known }) => {
-    const bytes = Buffer.byteLength(text);
-    const kept = room.items > 0 && bytes <= room.bytes;
-    if (kept) {
-      room.items -= 1;
-      room.bytes -= bytes;
-    }
-    return kept || !known ? [{ ...item, item: kept ? text : '', since, bytes, kept }] : [];
-  });
-  if (rows.length === 0) return;
-  await trx.sql`
-    insert into ${trx.table('quarantine')} as q
-      (_user_id, collection, parent, item_hash, item, key, place, reason, bytes, kept, first_seen_at, last_seen_at)
-    select ${scope.userId}::bigint, ${scope.collection}, ${scope.parent}, decode(x.hash, 'hex'), x.item, x.key, x.place,
-      x.reason, x.bytes, x.kept, x.since, ${at}::timestamptz
-    from json_to_recordset(${JSON.stringify(rows)}::text::json) as x
-      (hash text, item text, key text, place text, reason text, bytes bigint, kept boolean, since timestamptz)
-    on conflict (_user_id, collection, parent, item_hash) do update
-    set item = excluded.item, kept = excluded.kept, bytes = excluded.bytes`;
-}
-
-/** Number and bytes of the texts that the collection may still keep. */
-async function roomFor(trx: Db, { userId, collection }: Scope): Promise<{ items: number; bytes: number }> {
-  const { rows } = await trx.sql<{ items: string; bytes: string }>`
-    select count(*) as items, coalesce(sum(coalesce(q.bytes, octet_length(q.item))), 0) as bytes
-    from ${trx.table('quarantine')} as q
-    where q._user_id = ${userId}::bigint and q.collection = ${collection} and q.kept`;
-  return {
-    items: KEPT.items - Number(rows[0]?.items ?? 0),
-    bytes: KEPT.bytes - Number(rows[0]?.bytes ?? 0),
-  };
-}
-
 /** Identity of an item in quarantine: SHA-256 of its text, hexadecimal. */
 export function itemHash(source: string): string {
   return hash('sha256', source, 'hex');
@@ -69,31 +23,28 @@ export function storableText(source: string, exclude: ReadonlySet<string>): stri
   return printable(exclude.size === 0 ? source : canonicalText(source, exclude));
 }
 
-/** Items of a page that can and can't be mirrored. */
-interface PageQuality {
-  readonly items: readonly Item[];
-  readonly where: PagePlace;
-  readonly bad: readonly BadItem[];
-  /** Keys of items that are mirrored now, unchanged ones included. */
-  readonly good: readonly string[];
-  /** Fields that are never stored. */
-  readonly exclude: ReadonlySet<string>;
-  /** When the page's request was sent. */
-  readonly at: Date;
-  readonly gracePeriodMs: number;
-  /** The scope has items in quarantine. */
-  readonly some: boolean;
-}
-
 /**
  * Keeps items that can't be mirrored with the reason, one row for each (`planQuarantine`). Removes those that the page
  * shows to be mirrored, changed or gone, so quarantine has the latest known state.
+ * @param quality.good keys of items that are mirrored now, unchanged ones included
+ * @param quality.exclude fields that are never stored
+ * @param quality.at when the page's request was sent
+ * @param quality.some the scope has items in quarantine
  * @returns hashes of the page's items in quarantine
  */
 export async function updateQuarantine(
   trx: Db,
   scope: Scope,
-  quality: PageQuality,
+  quality: Readonly<{
+    items: readonly Item[];
+    where: PagePlace;
+    bad: readonly BadItem[];
+    good: readonly string[];
+    exclude: ReadonlySet<string>;
+    at: Date;
+    gracePeriodMs: number;
+    some: boolean;
+  }>,
 ): Promise<readonly string[]> {
   const { items, bad, good, where, exclude, at, gracePeriodMs, some } = quality;
   if (bad.length === 0 && !some) return [];
@@ -117,21 +68,67 @@ export async function updateQuarantine(
     gracePeriodMs,
   };
   const stored = some ? await storedItems(trx, scope, page) : [];
-  const plan = planQuarantine(page, stored);
-  if (plan.remove.length > 0) await release(trx, scope, sql`q.item_hash = any(${bytes(plan.remove)})`);
-  await stamp(trx, scope, plan.stamp, at);
-  const unkept = new Map(stored.filter(({ kept }) => !kept).map((row) => [row.hash, row]));
-  const again = [...plan.same, ...plan.stamp].flatMap((item): Arrival[] => {
-    const row = unkept.get(item.hash);
-    return row === undefined ? [] : [arrival(item, row.firstSeenAt, true)];
-  });
-  const come = plan.insert.map(({ item, since }) => arrival(item, since, false));
-  await insertItems(trx, scope, [...again, ...come], at);
-  return page.seen.map((each) => each.hash);
-
-  function arrival(item: SeenItem, since: number, known: boolean): Arrival {
-    return { item, text: texts.get(item.hash) ?? '', since: new Date(since), known };
+  const { remove, insert, stamp, same } = planQuarantine(page, stored);
+  if (remove.length > 0) await release(trx, scope, sql`q.item_hash = any(${bytes(remove)})`);
+  if (stamp.length > 0) {
+    await trx.sql`
+      update ${trx.table('quarantine')} as q
+      set last_seen_at = greatest(q.last_seen_at, ${at}::timestamptz), reason = x.reason, place = coalesce(x.place, q.place)
+      from json_to_recordset(${JSON.stringify(stamp)}::text::json) as x (hash text, place text, reason text)
+      where q._user_id = ${scope.userId}::bigint and ${ofScope('q', scope)} and q.item_hash = decode(x.hash, 'hex')`;
   }
+  // Items that are there without their text get it once there is room.
+  const unkept = new Map(stored.filter(({ kept }) => !kept).map((row) => [row.hash, row.firstSeenAt]));
+  const again = [...same, ...stamp].flatMap((item) => {
+    const since = unkept.get(item.hash);
+    return since === undefined ? [] : [{ item, since, known: true }];
+  });
+  await insertItems(trx, scope, [...again, ...insert], texts, at);
+  return page.seen.map((each) => each.hash);
+}
+
+/**
+ * Writes the items' rows, with their texts while the collection has room for them.
+ * @param arrivals items with the time (ms) when they came into quarantine; `known` ones have a row already
+ */
+async function insertItems(
+  trx: Db,
+  scope: Scope,
+  arrivals: readonly { readonly item: SeenItem; readonly since: number; readonly known?: boolean }[],
+  texts: ReadonlyMap<string, string>,
+  at: Date,
+): Promise<void> {
+  if (arrivals.length === 0) return;
+  const { rows: used } = await trx.sql<Record<'items' | 'bytes', string>>`
+    select count(*) as items, coalesce(sum(coalesce(q.bytes, octet_length(q.item))), 0) as bytes
+    from ${trx.table('quarantine')} as q
+    where q._user_id = ${scope.userId}::bigint and q.collection = ${scope.collection} and q.kept`;
+  const room = {
+    items: KEPT.items - Number(used[0]?.items ?? 0),
+    bytes: KEPT.bytes - Number(used[0]?.bytes ?? 0),
+  };
+  const rows = arrivals.flatMap(({ item, since, known = false }) => {
+    const text = texts.get(item.hash) ?? '';
+    const size = Buffer.byteLength(text);
+    const kept = room.items > 0 && size <= room.bytes;
+    if (kept) {
+      room.items -= 1;
+      room.bytes -= size;
+    }
+    return kept || !known
+      ? [{ ...item, item: kept ? text : '', since: new Date(since), bytes: size, kept }]
+      : [];
+  });
+  if (rows.length === 0) return;
+  await trx.sql`
+    insert into ${trx.table('quarantine')} as q
+      (_user_id, collection, parent, item_hash, item, key, place, reason, bytes, kept, first_seen_at, last_seen_at)
+    select ${scope.userId}::bigint, ${scope.collection}, ${scope.parent}, decode(x.hash, 'hex'), x.item, x.key, x.place,
+      x.reason, x.bytes, x.kept, x.since, ${at}::timestamptz
+    from json_to_recordset(${JSON.stringify(rows)}::text::json) as x
+      (hash text, item text, key text, place text, reason text, bytes bigint, kept boolean, since timestamptz)
+    on conflict (_user_id, collection, parent, item_hash) do update
+    set item = excluded.item, kept = excluded.kept, bytes = excluded.bytes`;
 }
 
 /** Removes the items with these keys, whose rows are deleted, or all items of a scope, whose list is deleted. */
@@ -161,11 +158,7 @@ async function release(trx: Db, scope: Scope, which: RawBuilder<unknown>): Promi
 }
 
 /** Items in the scope's quarantine among these, by `itemHash`. */
-export async function quarantinedAmong(
-  db: Db,
-  scope: Scope,
-  hashes: readonly string[],
-): Promise<Set<string>> {
+export async function quarantinedAmong(db: Db, scope: Scope, hashes: readonly string[]) {
   const { rows } = await db.sql<{ hash: string }>`
     select encode(q.item_hash, 'hex') as hash from ${db.table('quarantine')} as q
     where q._user_id = ${scope.userId}::bigint and ${ofScope('q', scope)} and q.item_hash = any(${bytes(hashes)})`;
@@ -204,15 +197,6 @@ async function storedItems(
   }));
 }
 
-async function stamp(trx: Db, scope: Scope, items: readonly SeenItem[], at: Date): Promise<void> {
-  if (items.length === 0) return;
-  await trx.sql`
-    update ${trx.table('quarantine')} as q
-    set last_seen_at = greatest(q.last_seen_at, ${at}::timestamptz), reason = x.reason, place = coalesce(x.place, q.place)
-    from json_to_recordset(${JSON.stringify(items)}::text::json) as x (hash text, place text, reason text)
-    where q._user_id = ${scope.userId}::bigint and ${ofScope('q', scope)} and q.item_hash = decode(x.hash, 'hex')`;
-}
-
 function bytes(hashes: readonly string[]): RawBuilder<unknown> {
   return sql`array(select decode(x.hash, 'hex') from unnest(${[...hashes]}::text[]) as x (hash))`;
 }
@@ -241,20 +225,6 @@ export interface QuarantinedRow extends SeenItem {
   readonly lastSeenAt: number;
 }
 
-/** What a page shows about items in quarantine. */
-interface QuarantinePage {
-  /** One per text. */
-  readonly seen: readonly SeenItem[];
-  /** Keys of items that are mirrored now. */
-  readonly good: ReadonlySet<string>;
-  /** Places that the page shows completely. */
-  readonly shown: ReadonlySet<string>;
-  /** When its request was sent. */
-  readonly at: number;
-  /** Least time between two observations if the later one is to be believed. */
-  readonly gracePeriodMs: number;
-}
-
 /**
  * How a page changes its scope's quarantine, so that there is one row for each bad item of the service:
  *
@@ -264,12 +234,25 @@ interface QuarantinePage {
  *
  * A place is not an identity: if an item changes while the key before it is deleted, its old row stays. Complete
  * readings remove the rest (`forgetUnseen`). Decision 0010 has the reasons.
+ * @param page.seen items that can't be mirrored, one per text
+ * @param page.good keys of items that are mirrored now
+ * @param page.shown places that the page shows completely
+ * @param page.at when its request was sent; times are milliseconds
  * @param stored rows of the scope with a key, a place or a hash that the page has
  * @returns hashes of rows to remove; new rows, with `since` when the item came into quarantine, whatever its text; rows
  *   to stamp; rows that stay as they are
  */
-export function planQuarantine(page: QuarantinePage, stored: readonly QuarantinedRow[]) {
-  const { seen, at } = page;
+export function planQuarantine(
+  page: Readonly<{
+    seen: readonly SeenItem[];
+    good: ReadonlySet<string>;
+    shown: ReadonlySet<string>;
+    at: number;
+    gracePeriodMs: number;
+  }>,
+  stored: readonly QuarantinedRow[],
+) {
+  const { seen, good, shown, at, gracePeriodMs } = page;
   const left = new Map(stored.map((row) => [row.hash, row]));
   const remove: string[] = [];
   const insert: { item: SeenItem; since: number }[] = [];
@@ -279,11 +262,19 @@ export function planQuarantine(page: QuarantinePage, stored: readonly Quarantine
   for (const item of seen) {
     const row = left.get(item.hash);
     left.delete(item.hash);
-    if (row === undefined) fresh.push(item);
-    else (isUnchanged(row, item, at) ? same : stamp).push(item);
+    if (row === undefined) {
+      fresh.push(item);
+      continue;
+    }
+    const moved = item.place !== null && item.place !== row.place;
+    const isSame = !moved && row.reason === item.reason && row.lastSeenAt >= at - STAMP_EVERY_MS;
+    (isSame ? same : stamp).push(item);
   }
   for (const item of fresh) {
-    const before = [...left.values()].find((row) => isSameItem(row, item));
+    const { key, place } = item;
+    const before = [...left.values()].find((row) =>
+      key === null ? row.key === null && place !== null && row.place === place : row.key === key,
+    );
     if (before !== undefined) {
       left.delete(before.hash);
       remove.push(before.hash);
@@ -291,38 +282,23 @@ export function planQuarantine(page: QuarantinePage, stored: readonly Quarantine
     insert.push({ item, since: before?.firstSeenAt ?? at });
   }
   const bad = new Set(seen.flatMap(({ key }) => key ?? []));
-  for (const row of left.values()) if (isGone(row, bad, page)) remove.push(row.hash);
+  for (const { hash: old, key, place, lastSeenAt } of left.values()) {
+    const isGone =
+      key === null
+        ? // Within the grace period a stale replica may have answered.
+          place !== null && shown.has(place) && lastSeenAt <= at - gracePeriodMs
+        : // An older program may have left several rows under one key; one of them was found above.
+          good.has(key) || bad.has(key);
+    if (isGone) remove.push(old);
+  }
   return { remove, insert, stamp, same };
-}
-
-function isUnchanged(row: QuarantinedRow, item: SeenItem, at: number): boolean {
-  const moved = item.place !== null && item.place !== row.place;
-  return !moved && row.reason === item.reason && row.lastSeenAt >= at - STAMP_EVERY_MS;
-}
-
-function isSameItem(row: QuarantinedRow, { key, place }: SeenItem): boolean {
-  return key === null ? row.key === null && place !== null && row.place === place : row.key === key;
-}
-
-function isGone(
-  { key, place, lastSeenAt }: QuarantinedRow,
-  bad: ReadonlySet<string>,
-  { good, shown, at, gracePeriodMs }: QuarantinePage,
-): boolean {
-  // An older program may have left several rows under one key; one of them was found above.
-  if (key !== null) return good.has(key) || bad.has(key);
-  // Within the grace period a stale replica may have answered.
-  return place !== null && shown.has(place) && lastSeenAt <= at - gracePeriodMs;
 }
 
 /**
  * The places of a page's items, and the places that it shows completely.
  * @param where the page's own place
  */
-export function placesOn(
-  items: readonly { readonly key: string | undefined }[],
-  where: PagePlace,
-): { readonly places: readonly (string | null)[]; readonly shown: ReadonlySet<string> } {
+export function placesOn(items: readonly { readonly key: string | undefined }[], where: PagePlace) {
   const shown = new Set<string>();
   let place: string | null = where.after === undefined ? null : (where.after ?? '');
   const places = items.map(({ key }) => {

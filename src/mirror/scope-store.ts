@@ -19,26 +19,25 @@ export interface StoredScope {
   readonly scope: Scope;
   /** JSON as stored; {} for a new scope. */
   readonly memory: unknown;
-  /** When its last walk ended. */
+  /** Start of its last walk that has ended. */
   readonly lastReadAt: Date | undefined;
   readonly polledAt: Date | undefined;
   readonly fullAt: Date | undefined;
   /** Since when its parent's row is deleted. */
   readonly goneAt: Date | undefined;
-  /** Checkpoint of the unfinished full walk, JSON as stored; undefined where none is. */
+  /** Checkpoint of the unfinished full walk, JSON as stored; undefined: there is none. */
   readonly fullWalk: unknown;
   readonly lastObs: number;
 }
 
 /** A row of `COLUMNS`: null where nothing is stored. */
-type ScopeRow = OrNull<Omit<StoredScope, 'scope'>> & { readonly parent: string };
-type OrNull<T> = { readonly [K in keyof T]: undefined extends T[K] ? Exclude<T[K], undefined> | null : T[K] };
+type ScopeRow = { readonly parent: string } & Readonly<Record<string, unknown>>;
 
 const COLUMNS = sql`t.parent, t.memory, t.last_read_at as "lastReadAt",
   t.polled_at as "polledAt", t.full_at as "fullAt", t.gone_at as "goneAt", t.full_walk as "fullWalk",
   t.last_obs::float8 as "lastObs"`;
 
-/** The scope's row, made where there is none. In a fenced transaction, or for a scope that the account owns. */
+/** The scope's row, which is added if missing. In a fenced transaction, or for a scope that the account owns. */
 export async function openScope(db: Db, scope: Scope): Promise<StoredScope> {
   const found = await readScope(db, scope);
   if (found !== undefined) return found;
@@ -59,32 +58,37 @@ export async function readScope(db: Db, scope: Scope): Promise<StoredScope | und
   return rows.map((row) => storedScope(scope, row))[0];
 }
 
-/** Which of a collection's scopes are to be read, and in which order. */
+/** Selects scopes of a collection that are to be read, and their order. */
 export interface DueScopesQuery {
   readonly userId: string;
   readonly collection: CollectionName;
   /** Parents read since then are left out, unless they have become due again. */
   readonly notReadSince: Date;
-  /** Only full walks count as read: a poll since then leaves a scope to be walked. */
+  /** Only full walks count as read. */
   readonly fully: boolean;
   /** Parents that are left out: they are being read, or were read often enough. */
   readonly except: readonly string[];
   readonly limit: number;
   readonly now: Date;
-  /** Which scopes go first: those whose parent's row has changed, or those unread longest, whatever changed. */
+  /** Which scopes go first: those whose parent's row has changed, or those unread longest. */
   readonly first: 'changed' | 'unread';
-  /** Scopes that failed, and that rest before they are tried again: behind all others, or left out. */
+  /** Scopes that failed and have not rested yet: after all others, or left out. */
   readonly resting: 'last' | 'out';
 }
 
 /**
- * Scopes of a collection that has one for each row of its parent collection, in the order in which they are to be
- * read: those whose parent's row is new or has changed, the oldest change first; then those unread longest. Those that
- * failed come last until they have rested. Deleted parents have none.
+ * Scopes to be read, of a collection that has one for each row of its parent collection. In order: those whose parent's
+ * row is new or has changed, the oldest change first; then those unread longest; last those that failed, until they have
+ * rested. Deleted parents have none.
  */
 export async function dueScopes(db: Db, due: DueScopesQuery): Promise<StoredScope[]> {
   const readAt = sql.id('t', due.fully ? 'full_at' : 'last_read_at');
-  const rests = isResting(sql`${due.now}::timestamptz`);
+  // A scope that failed rests for a second after the first failure, twice as long after each further one, an hour at
+  // most. The loop that repeats a failed reading (account-service.ts) waits as long, so it finds the scope rested. A
+  // failure in the future is ignored: the clock went back.
+  const now = sql`${due.now}::timestamptz`;
+  const rests = sql`(t.failures > 0 and coalesce(t.last_error_at <= ${now} and t.last_error_at
+    + least(3600, 2 ^ least(t.failures - 1, 12)) * interval '1 second' > ${now}, false))`;
   const { rows } = await db.sql<ScopeRow>`
     select ${COLUMNS} from ${db.stateTable('scope')} as t
     where t._user_id = ${due.userId}::bigint and t.collection = ${due.collection} and t.parent <> ''
@@ -96,16 +100,6 @@ export async function dueScopes(db: Db, due: DueScopesQuery): Promise<StoredScop
   return rows.map((row) => storedScope(due, row));
 }
 
-/**
- * A scope that failed rests: a second after the first failure, twice as long after each further one, an hour at most.
- * As long as the loop waits that tries a failed reading again (account-service.ts), so that a first failure is mended
- * at once. Failures that lie ahead of the clock, which went back, count for nothing.
- */
-function isResting(now: RawBuilder<unknown>): RawBuilder<unknown> {
-  return sql`(t.failures > 0 and coalesce(t.last_error_at <= ${now} and t.last_error_at
-    + least(3600, 2 ^ least(t.failures - 1, 12)) * interval '1 second' > ${now}, false))`;
-}
-
 function storedScope(
   { userId, collection }: Pick<Scope, 'userId' | 'collection'>,
   { parent, ...row }: ScopeRow,
@@ -114,12 +108,8 @@ function storedScope(
   return { scope: { userId, collection, parent }, ...(known as Omit<StoredScope, 'scope'>) };
 }
 
-/** Scopes of a collection that could not be read when they were read last, and the latest of their failures. */
-export async function failingScopes(
-  db: Db,
-  userId: string,
-  collection: CollectionName,
-): Promise<{ readonly count: number; readonly latest: string | undefined }> {
+/** Number of a collection's scopes whose last reading failed, and the latest failure. */
+export async function failingScopes(db: Db, userId: string, collection: CollectionName) {
   const { rows } = await db.sql<{ latest: string; count: string }>`
     select t.last_error as latest, count(*) over () as count from ${db.stateTable('scope')} as t
     where t._user_id = ${userId}::bigint and t.collection = ${collection} and t.parent <> ''
@@ -128,23 +118,16 @@ export async function failingScopes(
   return { count: Number(rows[0]?.count ?? 0), latest: rows[0]?.latest };
 }
 
-/** A later observation of the scope is committed already: this one must not be applied (invariant 4). */
+/** A later observation of the scope is already committed: this one must not be applied (invariant 4). */
 export class Superseded extends ClassifiedError {
   readonly remedy = 'skip';
 }
 
-/** The place of a write among the scope's observations. */
-interface Place {
-  /** Its own number; left out where it is not an observation. */
-  readonly obs?: number;
-  /** The last committed number, as this process read or committed it. */
-  readonly after: number;
-}
-
 /**
  * Stores a scope's changes as the last step of a page. An unchanged page writes this row alone.
- * @param place compared and set; undefined for what rests on no observation
- * @param liveRows how many live rows the scope has gained
+ * @param place `after`: the last committed observation as this process knows it, compared; `obs`: the number of this
+ *   one, set. Undefined: the change rests on no observation
+ * @param liveRows number of live rows that the scope has gained
  * @param now by the database's clock
  * @throws Superseded, DatabaseWentBack
  */
@@ -152,44 +135,10 @@ export async function saveScope(
   trx: Db,
   scope: Scope,
   change: ScopeChange,
-  place: Place | undefined,
+  place: { readonly obs?: number; readonly after: number } | undefined,
   liveRows: number,
   now: Date,
 ): Promise<void> {
-  const set = assignments(change, place?.obs, liveRows, now);
-  if (set.length === 0) return;
-  const isNext = place === undefined ? sql`true` : sql`t.last_obs = ${place.after}::bigint`;
-  const { rows } = await trx.sql`
-    update ${trx.stateTable('scope')} as t set ${sql.join(set)}
-    where t._user_id = ${scope.userId}::bigint and ${ofScope('t', scope)} and ${isNext}
-    returning t.last_obs`;
-  // A change without an observation proves nothing: its scope may never have been opened.
-  if (rows.length === 0 && place !== undefined) await throwUnlessAt(trx, scope, place.after);
-}
-
-/**
- * Compares the scope's last committed observation with the one that this process knows. If it is earlier, the database
- * went back; if it is later, another reader was faster or the scope's parent is deleted (delete-rows.ts). An opened
- * scope has a row: what erases rows takes the account first (forget-rows.ts).
- * @throws Superseded, DatabaseWentBack
- */
-export async function throwUnlessAt(trx: Db, scope: Scope, after: number): Promise<void> {
-  const { rows } = await trx.sql<{ last: string }>`
-    select t.last_obs as last from ${trx.stateTable('scope')} as t
-    where t._user_id = ${scope.userId}::bigint and ${ofScope('t', scope)}`;
-  const last = Number(rows[0]?.last ?? -1);
-  if (last === after) return;
-  const which = `${scopeName(scope)}: observation ${after} was committed last`;
-  if (last < after) throw new DatabaseWentBack(`${which}, and is not there any more`, 'commits');
-  throw new Superseded(`${which} by this process, and ${last} is there by now`);
-}
-
-function assignments(
-  change: ScopeChange,
-  obs: number | undefined,
-  liveRows: number,
-  now: Date,
-): RawBuilder<unknown>[] {
   const set: RawBuilder<unknown>[] = [];
   const assign = (column: string, value: RawBuilder<unknown>): void => {
     set.push(sql`${sql.id(column)} = ${value}`);
@@ -220,8 +169,32 @@ function assignments(
     assign('failures', sql`t.failures + 1`);
   }
   if (change.fullWalk !== undefined) assign('full_walk', json(change.fullWalk));
-  if (obs !== undefined) assign('last_obs', sql`${obs}::bigint`);
-  return set;
+  if (place?.obs !== undefined) assign('last_obs', sql`${place.obs}::bigint`);
+  if (set.length === 0) return;
+  const isNext = place === undefined ? sql`true` : sql`t.last_obs = ${place.after}::bigint`;
+  const { rows } = await trx.sql`
+    update ${trx.stateTable('scope')} as t set ${sql.join(set)}
+    where t._user_id = ${scope.userId}::bigint and ${ofScope('t', scope)} and ${isNext}
+    returning t.last_obs`;
+  // The scope of a change without an observation may never have been opened.
+  if (rows.length === 0 && place !== undefined) await throwUnlessAt(trx, scope, place.after);
+}
+
+/**
+ * Compares the scope's last committed observation with the one that this process knows. If it is earlier, the database
+ * went back; if it is later, another reader was faster or the scope's parent is deleted (delete-rows.ts). An opened
+ * scope has a row: what erases rows takes the account first (forget-rows.ts).
+ * @throws Superseded, DatabaseWentBack
+ */
+export async function throwUnlessAt(trx: Db, scope: Scope, after: number): Promise<void> {
+  const { rows } = await trx.sql<{ last: string }>`
+    select t.last_obs as last from ${trx.stateTable('scope')} as t
+    where t._user_id = ${scope.userId}::bigint and ${ofScope('t', scope)}`;
+  const last = Number(rows[0]?.last ?? -1);
+  if (last === after) return;
+  const which = `${scopeName(scope)}: observation ${after} was committed last`;
+  if (last < after) throw new DatabaseWentBack(`${which}, and is not there any more`, 'commits');
+  throw new Superseded(`${which} by this process, and ${last} is there by now`);
 }
 
 /** JSON, as text first: a driver that encodes strings as JSON would write a JSON string. */
@@ -230,12 +203,7 @@ function json(value: unknown): RawBuilder<unknown> {
 }
 
 /** Makes the scopes of new and changed lists due now; those of undeleted lists are open again. */
-export async function markChildrenDue(
-  trx: Db,
-  scope: Scope,
-  keys: readonly string[],
-  at: Date,
-): Promise<void> {
+export async function markChildrenDue(trx: Db, scope: Scope, keys: readonly string[], at: Date) {
   for (const child of childrenOf(scope.collection)) {
     await trx.sql`
       insert into ${trx.stateTable('scope')} as t (_user_id, collection, parent, due_at, last_due_at)
@@ -248,10 +216,7 @@ export async function markChildrenDue(
 }
 
 /** A scope that is complete as of a moment. */
-export interface CompleteScope {
-  readonly scope: Scope;
-  readonly completeAsOf: Date;
-}
+export type CompleteScope = Readonly<{ scope: Scope; completeAsOf: Date }>;
 
 /**
  * The later of two moments: a reading from a cache may be as of an earlier one. A stored moment in the future is
@@ -291,70 +256,48 @@ export async function saveComplete(
  * The moments that all lists of a collection are polled and complete as of: the least over the lists that are not
  * deleted, and not later than the lists' own collection. Undefined if one of them has no such moment yet.
  */
-export async function listsAsOf(
-  db: Db,
-  userId: string,
-  lists: ListCollection,
-): Promise<Readonly<Record<'polledAt' | 'completeAsOf', Date | undefined>>> {
+export async function listsAsOf(db: Db, userId: string, lists: ListCollection) {
   const parent = await db.mirror
     .selectFrom('_collections')
     .select(['polled_at as polledAt', 'complete_as_of as completeAsOf'])
     .where('_user_id', '=', userId)
     .where('collection', '=', parentsOf(lists).collection)
     .executeTakeFirst();
-  const polled = await leastOfScopes(db, userId, lists.name, 'polled_at');
-  const complete = await leastOfScopes(db, userId, lists.name, 'complete_as_of');
+  /** The lists themselves are as of `own`, their items as of `least` (undefined: there are no lists). */
+  const earliest = async (own: Date | undefined, column: 'polled_at' | 'complete_as_of') => {
+    const { least, lacking } = await leastOfScopes(db, userId, lists.name, column);
+    if (lacking) return undefined;
+    return own === undefined || least === undefined || least > own ? own : least;
+  };
   return {
-    polledAt: earlier(parent?.polledAt ?? undefined, polled),
-    completeAsOf: earlier(parent?.completeAsOf ?? undefined, complete),
+    polledAt: await earliest(parent?.polledAt ?? undefined, 'polled_at'),
+    completeAsOf: await earliest(parent?.completeAsOf ?? undefined, 'complete_as_of'),
   };
 }
 
-/** The lists themselves are as of `parents`, their items as of `least` (undefined: there are no lists). */
-function earlier(parents: Date | undefined, { least, lacking }: LeastOfScopes): Date | undefined {
-  if (lacking) return undefined;
-  return parents === undefined || least === undefined || least > parents ? parents : least;
-}
-
-interface LeastOfScopes {
-  /** Undefined if no scope has such a moment. */
-  readonly least: Date | undefined;
-  /** A scope has none yet, a parent in quarantine has no scope, or a deleted scope has live rows (complete_as_of). */
-  readonly lacking: boolean;
-}
-
-/** The earliest moment of all scopes of a collection whose parents are not deleted. */
+/**
+ * The earliest moment of all scopes of a collection whose parents are not deleted.
+ * @returns `least`: undefined if no scope has such a moment; `lacking`: a scope has none yet, a parent in quarantine has
+ *   no scope, or a deleted scope has live rows (complete_as_of)
+ */
 export async function leastOfScopes(
   db: Db,
   userId: string,
   name: CollectionName,
   column: 'polled_at' | 'complete_as_of',
-): Promise<LeastOfScopes> {
+) {
   const moment = sql.id('t', column);
   const complete = column === 'complete_as_of';
-  const { rows } = await db.sql<{ least: Date | null; lacking: boolean }>`
-    select min(${moment}) as least,
-      coalesce(bool_or(${moment} is null), false) or ${hasUnread(db, userId, name)} or ${complete} and exists (
-        select from ${db.stateTable('scope')} as o
-        where o._user_id = ${userId}::bigint and o.collection = ${name} and o.gone_at is not null and o.live_rows > 0
-      ) as lacking
-    from ${db.stateTable('scope')} as t
-    where t._user_id = ${userId}::bigint and t.collection = ${name} and t.parent <> ''
-      and t.gone_at is null`;
-  const [row] = rows;
-  return { least: row?.least ?? undefined, lacking: row?.lacking ?? false };
-}
-
-/**
- * Whether a parent is in quarantine without a row. It has no scope either, so its items are not read. (A parent that
- * the last complete reading did not see is gone.)
- */
-function hasUnread(db: Db, userId: string, name: CollectionName): RawBuilder<boolean> {
   const found = collection(name);
-  if (found.kind !== 'list' || found.parent === undefined) return sql`false`;
-  return sql`exists (
+  const parents = found.kind === 'list' ? found.parent?.collection : undefined;
+  // A parent in quarantine without a row has no scope either, so its items are not read. A parent that the last complete
+  // reading did not see is gone.
+  const hasUnread =
+    parents === undefined
+      ? sql`false`
+      : sql`exists (
     select from ${db.table('quarantine')} as q
-    where q._user_id = ${userId}::bigint and q.collection = ${found.parent.collection} and q.parent = ''
+    where q._user_id = ${userId}::bigint and q.collection = ${parents} and q.parent = ''
       and q.key is not null
       and not exists (
         select from ${db.stateTable('scope')} as s
@@ -363,4 +306,15 @@ function hasUnread(db: Db, userId: string, name: CollectionName): RawBuilder<boo
         select from ${db.stateTable('scope')} as p
         where p._user_id = ${userId}::bigint and p.collection = q.collection and p.parent = ''
           and p.full_at - ${`${STAMP_EVERY_MS} ms`}::interval > q.last_seen_at))`;
+  const { rows } = await db.sql<{ least: Date | null; lacking: boolean }>`
+    select min(${moment}) as least,
+      coalesce(bool_or(${moment} is null), false) or ${hasUnread} or ${complete} and exists (
+        select from ${db.stateTable('scope')} as o
+        where o._user_id = ${userId}::bigint and o.collection = ${name} and o.gone_at is not null and o.live_rows > 0
+      ) as lacking
+    from ${db.stateTable('scope')} as t
+    where t._user_id = ${userId}::bigint and t.collection = ${name} and t.parent <> ''
+      and t.gone_at is null`;
+  const [row] = rows;
+  return { least: row?.least ?? undefined, lacking: row?.lacking ?? false };
 }

@@ -1,11 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
-import type {
-  AbsenceProof,
-  MissingRow,
-  SuspectChange,
-  SuspectedDeletion,
-  SuspectKind,
-} from '../model/absence.ts';
+import type { AbsenceProof, MissingRow, SuspectChange, SuspectedDeletion } from '../model/absence.ts';
 import type { CollectionName, KeyType, Scope } from '../model/collections.ts';
 import { compareKeys } from '../model/key.ts';
 import { unlessAhead } from '../postgres/clock-step.ts';
@@ -33,13 +27,7 @@ const BATCH = 20_000;
  * @param obs number of the last committed observation, on which the change rests
  * @throws Superseded if a later one is committed, which may have seen the rows; DatabaseWentBack
  */
-export async function recordSuspects(
-  trx: Db,
-  scope: Scope,
-  change: SuspectChange,
-  obs: number,
-  at: Date,
-): Promise<void> {
+export async function recordSuspects(trx: Db, scope: Scope, change: SuspectChange, obs: number, at: Date) {
   const { rows } = await trx.sql<{ last: string; gone: boolean; hasSuspects: boolean }>`
     select s.last_obs as last, s.gone_at is not null as gone,
       exists (
@@ -71,16 +59,15 @@ export async function saveSuspects(
   const servedAt = change.servedAt === undefined ? null : new Date(change.servedAt);
   let total = 0;
   let proven = 0;
-  const forgotten = (counts: Forgotten): void => {
-    total -= counts.total;
-    proven -= counts.proven;
+  const forget = async (which: RawBuilder<unknown>): Promise<void> => {
+    const forgotten = await forgetThose(trx, scope, which);
+    total -= forgotten.total;
+    proven -= forgotten.proven;
   };
   if (hasSuspects) {
     // A contradicted order has proven nothing.
-    if (withdrawOrdered) forgotten(await forgetThose(trx, scope, sql`c.kind = 'interval'`));
-    for (const keys of batches([...withdraw, ...add.map(({ key }) => key)])) {
-      forgotten(await forgetThose(trx, scope, withKeys(keys)));
-    }
+    if (withdrawOrdered) await forget(sql`c.kind = 'interval'`);
+    for (const keys of batches([...withdraw, ...add.map(({ key }) => key)])) await forget(withKeys(keys));
   }
   for (const rows of batches(add)) {
     await trx.sql`
@@ -103,11 +90,7 @@ export async function saveSuspects(
 }
 
 /** Removes the suspected deletions of these keys or of the whole scope, and updates the counters. */
-export async function forgetSuspects(
-  trx: Db,
-  scope: Scope,
-  keys: readonly string[] | 'all',
-): Promise<Forgotten> {
+export async function forgetSuspects(trx: Db, scope: Scope, keys: readonly string[] | 'all') {
   const forgotten = await forgetThose(trx, scope, keys === 'all' ? sql`true` : withKeys(keys));
   await countSuspects(trx, scope, -forgotten.total, -forgotten.proven);
   return forgotten;
@@ -117,14 +100,8 @@ function withKeys(keys: readonly string[]): RawBuilder<unknown> {
   return sql`c.key = any(${[...keys]}::text[])`;
 }
 
-/** Numbers of removed suspected deletions. */
-interface Forgotten {
-  readonly total: number;
-  readonly proven: number;
-}
-
-/** @param which condition on the table aliased `c` */
-async function forgetThose(trx: Db, scope: Scope, which: RawBuilder<unknown>): Promise<Forgotten> {
+/** @param which condition on the table aliased `c` @returns how many there were, and how many of them were proven */
+async function forgetThose(trx: Db, scope: Scope, which: RawBuilder<unknown>) {
   const { rows } = await trx.sql<{ proven: boolean }>`
     delete from ${trx.stateTable('candidate')} as c
     where c._user_id = ${scope.userId}::bigint and ${ofScope('c', scope)} and ${which}
@@ -151,10 +128,7 @@ function* batches<T>(all: readonly T[]): Generator<readonly T[]> {
 }
 
 /** A suspected deletion as stored: its key and `SUSPECT_COLUMNS`. */
-type SuspectRow = Omit<SuspectedDeletion, 'at' | 'servedAt'> & {
-  readonly at: Date;
-  readonly servedAt: Date | null;
-};
+type SuspectRow = Omit<SuspectedDeletion, 'at' | 'servedAt'> & { at: Date; servedAt: Date | null };
 
 /** Columns of a suspected deletion without its key, from the table aliased `c`. */
 const SUSPECT_COLUMNS = sql`c.kind, c.at, c.served_at as "servedAt", c.proven_at is not null as proven`;
@@ -176,11 +150,7 @@ export async function suspectsOf(db: Db, scope: Scope): Promise<SuspectedDeletio
  * Suspected deletions among `keys` (docs/design/deletions.md, "Suspected deletions"): they wait for a second proof, or
  * they are proven and not deleted yet.
  */
-export async function suspectsAmong(
-  db: Db,
-  scope: Scope,
-  keys: readonly string[],
-): Promise<Map<string, 'waiting' | 'proven'>> {
+export async function suspectsAmong(db: Db, scope: Scope, keys: readonly string[]) {
   const suspects = new Map<string, 'waiting' | 'proven'>();
   for (const some of batches(keys)) {
     const { rows } = await db.sql<{ key: string; proven: boolean }>`
@@ -198,7 +168,7 @@ export interface SuspectScope {
   /** Time of the latest first proof: the second one is requested the grace period later. */
   readonly lastSuspectedAt: Date;
   /** Kinds of those that wait for a second proof; empty if all are proven. */
-  readonly kinds: readonly SuspectKind[];
+  readonly kinds: readonly SuspectedDeletion['kind'][];
   /** Number of those that wait for a second proof. */
   readonly waiting: number;
   /** Number of proven ones: the brake blocks them, or a stop came before they were deleted. */
@@ -233,24 +203,8 @@ export interface Absence {
 
 const NO_ABSENCE: Absence = { missing: [], suspects: [], refuted: [] };
 
-/** A page as it is compared with the stored rows. */
-interface PageKeys {
-  readonly trx: Db;
-  readonly table: Table;
-  readonly scope: Scope;
-  /** Of all items of the page. */
-  readonly keys: readonly string[];
-  /** The scope has suspected deletions. */
-  readonly hasSuspects: boolean;
-}
-
-type Nulls<T> = { readonly [K in keyof T]: null };
-
 /** A missing row, a suspected deletion, or both. `changedAt` is null if the row is not missing. */
-type AbsenceRow = { readonly key: string; readonly changedAt: Date | null } & (
-  | Omit<SuspectRow, 'key'>
-  | Nulls<Omit<SuspectRow, 'key'>>
-);
+type AbsenceRow = { key: string; changedAt: Date | null } & (Omit<SuspectRow, 'key'> | { kind: null });
 
 /**
  * The live rows that a page proves absent, and the suspected deletions among them and the page's keys. One statement
@@ -268,13 +222,53 @@ export async function readAbsence(
 ): Promise<Absence> {
   if (table.key === undefined || (proof === undefined && !hasSuspects)) return NO_ABSENCE;
   const { type } = table.key;
-  const page: PageKeys = { trx, table, scope, keys, hasSuspects };
+  const column = keyColumn(table);
+  const sqlType = keyTypeName(table);
+  const ofSuspects = sql`c._user_id = ${scope.userId}::bigint and ${ofScope('c', scope)}`;
+  /** The first `BATCH` missing rows after `last` in key order. */
+  const missingRows = (by: AbsenceProof, last?: string): RawBuilder<unknown> => {
+    const columns = hasSuspects
+      ? SUSPECT_COLUMNS
+      : sql`null::text as kind, null::timestamptz as at, null::timestamptz as "servedAt", null::boolean as proven`;
+    // A primary key lookup for each row: without statistics, a join may read all suspects for each.
+    const suspects = hasSuspects
+      ? sql`left join lateral (
+          select c.* from ${trx.stateTable('candidate')} as c
+          where ${ofSuspects} and c.key = ${column}::text offset 0) as c
+        on true`
+      : sql``;
+    return sql`(
+      select ${column}::text as key, ${unlessAhead(sql`t._changed_at`)} as "changedAt", ${columns}
+      from ${dataTable(table)} as t ${suspects}
+      where ${inScope(table, scope)} and ${inside(table, by)} and ${behind(table, last)} and t._deleted_at is null
+        and ${column} <> all(${[...keys]}::${sqlType}[])
+      order by ${placeOrder(table, 'up')} limit ${BATCH})`;
+  };
+  const suspectsWith = (condition: RawBuilder<unknown>): RawBuilder<unknown> => sql`(
+    select c.key, null::timestamptz as "changedAt", ${SUSPECT_COLUMNS} from ${trx.stateTable('candidate')} as c
+    where ${ofSuspects} and ${condition})`;
   const parts: RawBuilder<unknown>[] = [];
-  if (proof !== undefined) parts.push(missingRows(page, proof, undefined));
-  if (hasSuspects) parts.push(suspectsOnPage(page));
-  if (hasSuspects && proof !== undefined) parts.push(suspectedReturns(page));
-  const { rows: first } = await trx.sql<AbsenceRow>`${sql.join(parts, sql` union all `)}`;
-  const rows = proof === undefined ? first : first.concat(await furtherMissing(page, proof, type, first));
+  if (proof !== undefined) parts.push(missingRows(proof));
+  if (hasSuspects) parts.push(suspectsWith(withKeys(keys)));
+  if (hasSuspects && proof !== undefined) {
+    // Suspected returns of rows that are neither live nor on the page.
+    const live = sql`
+      select from ${dataTable(table)} as t
+      where ${inScope(table, scope)} and ${column} = c.key::${sqlType} and t._deleted_at is null offset 0`;
+    parts.push(
+      suspectsWith(sql`c.kind = 'returned' and c.key <> all(${[...keys]}::text[]) and not exists (${live})`),
+    );
+  }
+  const { rows } = await trx.sql<AbsenceRow>`${sql.join(parts, sql` union all `)}`;
+  if (proof !== undefined) {
+    // Missing rows after a full first batch come with one statement per batch.
+    let batch = rows.filter(({ changedAt }) => changedAt !== null);
+    for (let count = batch.length; batch.length === BATCH && count < MAX_MISSING; count += batch.length) {
+      const last = batch.map(({ key }) => key).reduce((a, b) => (compareKeys(type, a, b) < 0 ? b : a));
+      batch = (await trx.sql<AbsenceRow>`${missingRows(proof, last)}`).rows;
+      for (const row of batch) rows.push(row);
+    }
+  }
   const onPage = new Set(keys);
   return {
     missing: rows.flatMap(({ key, changedAt }) =>
@@ -287,78 +281,17 @@ export async function readAbsence(
   };
 }
 
-/** Missing rows after a full first batch, one statement per batch. */
-async function furtherMissing(
-  page: PageKeys,
-  proof: AbsenceProof,
-  type: KeyType,
-  first: readonly AbsenceRow[],
-): Promise<AbsenceRow[]> {
-  const further: AbsenceRow[] = [];
-  let batch = first.filter((row) => row.changedAt !== null);
-  while (batch.length === BATCH && BATCH + further.length < MAX_MISSING) {
-    const last = batch.map(({ key }) => key).reduce((a, b) => (compareKeys(type, a, b) < 0 ? b : a));
-    batch = (await page.trx.sql<AbsenceRow>`${missingRows(page, proof, last)}`).rows;
-    for (const row of batch) further.push(row);
-  }
-  return further;
-}
-
-/** The first `BATCH` missing rows after `last` in key order. */
-function missingRows(
-  { trx, table, scope, keys, hasSuspects }: PageKeys,
-  proof: AbsenceProof,
-  last: string | undefined,
-): RawBuilder<unknown> {
-  const key = keyColumn(table);
-  const type = keyTypeName(table);
-  const columns = hasSuspects
-    ? SUSPECT_COLUMNS
-    : sql`null::text as kind, null::timestamptz as at, null::timestamptz as "servedAt", null::boolean as proven`;
-  // A primary key lookup for each row: without statistics, a join may read all suspects for each.
-  const suspects = hasSuspects
-    ? sql`left join lateral (
-        select c.* from ${trx.stateTable('candidate')} as c
-        where c._user_id = ${scope.userId}::bigint and ${ofScope('c', scope)} and c.key = ${key}::text offset 0) as c
-      on true`
-    : sql``;
-  return sql`(
-    select ${key}::text as key, ${unlessAhead(sql`t._changed_at`)} as "changedAt", ${columns}
-    from ${dataTable(table)} as t ${suspects}
-    where ${inScope(table, scope)} and ${inside(table, proof)} and ${behind(table, last)} and t._deleted_at is null
-      and ${key} <> all(${[...keys]}::${type}[])
-    order by ${placeOrder(table, 'up')} limit ${BATCH})`;
-}
-
-function suspectsOnPage({ trx, scope, keys }: PageKeys): RawBuilder<unknown> {
-  return sql`(
-    select c.key, null::timestamptz as "changedAt", ${SUSPECT_COLUMNS} from ${trx.stateTable('candidate')} as c
-    where c._user_id = ${scope.userId}::bigint and ${ofScope('c', scope)} and c.key = any(${[...keys]}::text[]))`;
-}
-
-/** Suspected returns of rows that are neither live nor on the page. */
-function suspectedReturns({ trx, table, scope, keys }: PageKeys): RawBuilder<unknown> {
-  const type = keyTypeName(table);
-  const live = sql`
-    select from ${dataTable(table)} as t
-    where ${inScope(table, scope)} and ${keyColumn(table)} = c.key::${type} and t._deleted_at is null offset 0`;
-  return sql`(
-    select c.key, null::timestamptz as "changedAt", ${SUSPECT_COLUMNS} from ${trx.stateTable('candidate')} as c
-    where c._user_id = ${scope.userId}::bigint and ${ofScope('c', scope)} and c.kind = 'returned'
-      and c.key <> all(${[...keys]}::text[]) and not exists (${live}))`;
-}
-
 /** Keys that the proof covers; of an interval, those after `after` in list order up to and including `through`. */
 function inside(table: Table, proof: AbsenceProof): RawBuilder<unknown> {
   if (proof.kind === 'snapshot') return sql`true`;
   const { direction, after, through } = proof;
   const falling = direction === 'falling';
-  const bounds: RawBuilder<unknown>[] = [];
+  const bounds = [sql`true`];
   if (after !== null) bounds.push(sql`${place(table)} ${falling ? sql`<` : sql`>`} ${placeOf(table, after)}`);
   if (through !== null) {
     bounds.push(sql`${place(table)} ${falling ? sql`>=` : sql`<=`} ${placeOf(table, through)}`);
   }
-  return bounds.length === 0 ? sql`true` : sql.join(bounds, sql` and `);
+  return sql.join(bounds, sql` and `);
 }
 
 /** Whether `inside` covers the key. */

@@ -13,8 +13,7 @@ export async function logWalk(trx: Db, end: WalkEnd, at: Date): Promise<void> {
   }
 }
 
-async function insertRow(trx: Db, end: WalkEnd, at: Date): Promise<void> {
-  const { scope, totals } = end;
+async function insertRow(trx: Db, { scope, totals, ...end }: WalkEnd, at: Date): Promise<void> {
   const { rows } = await trx.sql<{ walkId: string }>`
     update ${trx.stateTable('account')} set walk_id = walk_id + 1
     where _user_id = ${scope.userId}::bigint returning walk_id as "walkId"`;
@@ -97,14 +96,9 @@ const QUIET_LIST_MS = 86_400_000;
  */
 export async function pruneLog(db: Db, fence: Fence, keepMs: number, signal: AbortSignal): Promise<void> {
   const rows = { table: db.table('sync_log'), key: 'walk_id' };
-  await pruneInBatches(
-    db,
-    fence,
-    rows,
-    signal,
-    (
-      before,
-    ) => sql`started_at < ${before(Math.min(keepMs, QUIET_LIST_MS))} and (started_at < ${before(keepMs)}
-      or list_id is not null and inserted + updated + deleted + quarantined = 0 and error is null)`,
-  );
+  const quietMs = Math.min(keepMs, QUIET_LIST_MS);
+  await pruneInBatches(db, fence, rows, signal, (before) => {
+    return sql`started_at < ${before(quietMs)} and (started_at < ${before(keepMs)}
+      or list_id is not null and inserted + updated + deleted + quarantined = 0 and error is null)`;
+  });
 }

@@ -14,21 +14,13 @@ export interface Table {
 /** The column of tables whose rows are companies (docs/tables.md, "Companies"). */
 export const DOMAIN_COLUMN = '_domain';
 
-export interface KeyPart {
-  readonly column: string;
-  readonly type: KeyType;
-}
+type KeyPart = Readonly<{ column: string; type: KeyType }>;
 
 export function tableOf(schema: string, name: string): Table {
   const entry = collection(name);
   if (entry.kind === 'single') return { schema, name, parent: undefined, key: undefined };
-  const { parent } = entry;
-  return {
-    schema,
-    name,
-    parent: parent === undefined ? undefined : { column: parent.column, type: parent.keyType },
-    key: { column: entry.keyField, type: entry.keyType },
-  };
+  const parent = entry.parent && { column: entry.parent.column, type: entry.parent.keyType };
+  return { schema, name, parent, key: { column: entry.keyField, type: entry.keyType } };
 }
 
 /** Columns of the primary key. */
@@ -76,10 +68,8 @@ export function typeName(part: KeyPart): RawBuilder<unknown> {
   return part.type === 'bigint' ? sql`bigint` : sql`text`;
 }
 
-/*
- * Keys compare as in `compareKeys`: bigint as such, text by length, then bytes. An index serves each: the primary key
- * or the one named `…_order`.
- */
+// Keys compare as in `compareKeys`: bigint as such, text by length, then bytes. An index serves each: the primary key or
+// the one named `…_order`.
 
 /** The key column of the table aliased `t`. */
 export function keyColumn(table: Table): RawBuilder<unknown> {

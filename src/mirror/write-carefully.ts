@@ -41,17 +41,8 @@ export async function unlessRefused<T>(trx: Db, work: () => Promise<T>, otherwis
   }
 }
 
-/** A row and the change ID before its own. */
-interface Numbered {
-  readonly row: RowPayload;
-  readonly before: bigint;
-}
-
-/** A refused part of a page. */
-interface RefusedPart {
-  readonly part: readonly Numbered[];
-  readonly error: unknown;
-}
+/** Rows with the change ID before each. */
+type Part = readonly { readonly row: RowPayload; readonly before: bigint }[];
 
 /**
  * Writes rows of which Postgres refuses some, and finds those (invariant 10): parts of the page first, then the rows of
@@ -81,21 +72,17 @@ export async function writeCarefully(
     if (other !== undefined) throw other.error;
   }
   const left = refused.find(({ error }) => error instanceof RowsNotWritten);
-  if (left !== undefined && refused.length === rows.length && (await hasRules(trx, write))) throw left.error;
-  return refused.flatMap(({ part, error }) =>
-    part.map(({ row: { row } }) => {
-      const { index, item } = row;
-      return { index, item, reason: `is refused by Postgres: ${reasonOf(error)}` };
-    }),
-  );
-}
-
-/** Whether the table has rules. A rule affects every row; a trigger may choose. */
-async function hasRules(trx: Db, { table }: RowWrite): Promise<boolean> {
-  const { rows } = await trx.sql`
-    select from pg_rewrite r join pg_class c on c.oid = r.ev_class join pg_namespace n on n.oid = c.relnamespace
-    where n.nspname = ${trx.schema} and c.relname = ${table.name} limit 1`;
-  return rows.length > 0;
+  if (left !== undefined && refused.length === rows.length) {
+    // A rule affects every row; a trigger may choose.
+    const { rows: rules } = await trx.sql`
+      select from pg_rewrite r join pg_class c on c.oid = r.ev_class join pg_namespace n on n.oid = c.relnamespace
+      where n.nspname = ${trx.schema} and c.relname = ${write.table.name} limit 1`;
+    if (rules.length > 0) throw left.error;
+  }
+  return refused.flatMap(({ part, error }) => {
+    const reason = `is refused by Postgres: ${reasonOf(error)}`;
+    return part.map(({ row: { row } }) => ({ index: row.index, item: row.item, reason }));
+  });
 }
 
 /** Why Postgres refused rows. */
@@ -117,13 +104,9 @@ const STATEMENT_BYTES = 4_096;
  * Writes the parts, all sent at once: no statement depends on an answer. The savepoint after a part exists only if the
  * part was written; else it fails as well, and the rollback goes to the savepoint before.
  */
-async function writeParts(
-  trx: Db,
-  write: RowWrite,
-  parts: readonly (readonly Numbered[])[],
-): Promise<RefusedPart[]> {
-  if (parts.length === 0) return [];
-  const refused: RefusedPart[] = [];
+async function writeParts(trx: Db, write: RowWrite, parts: readonly Part[]) {
+  const refused: { readonly part: Part; readonly error: unknown }[] = [];
+  if (parts.length === 0) return refused;
   let underWay: Promise<unknown>[] = [trx.sql`savepoint careful`, trx.sql`savepoint part`];
   let bytes = 0;
   for (const part of parts) {
@@ -144,16 +127,12 @@ async function writeParts(
 }
 
 /** @throws RowsNotWritten, and an error in Postgres, which rolls back the part with its archived versions */
-async function writePart(trx: Db, write: RowWrite, part: readonly Numbered[]): Promise<void> {
+async function writePart(trx: Db, write: RowWrite, part: Part): Promise<void> {
   const [first] = part;
   if (first === undefined) return;
   const { table, scope } = write;
-  const written = writeRows(
-    trx,
-    write,
-    part.map(({ row }) => row),
-    first.before,
-  );
+  const rows = part.map(({ row }) => row);
+  const written = writeRows(trx, write, rows, first.before);
   // Divides by zero if rows are missing.
   const whole = trx.sql`
     select 1 / (count(*) / ${part.length}::bigint) from ${dataTable(table)} as t

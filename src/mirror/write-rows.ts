@@ -4,7 +4,7 @@ import { canonicalText, fieldSource, fieldSources } from '../model/json-text.ts'
 import { jsonbText } from '../model/jsonb.ts';
 import { allSent, type Db } from '../postgres/db.ts';
 import type { ChangedRow, KeyedItem } from './classify.ts';
-import { type ColumnType, columnValue, type ColumnValue, valueKind } from './column-plan.ts';
+import { type ColumnType, columnValue, valueKind } from './column-plan.ts';
 import { archiveRows } from './history.ts';
 import { dataTable, keyColumns, keyTypeName, type Table, typeName } from './table.ts';
 
@@ -29,26 +29,15 @@ export class RowsNotWritten extends Error {}
  * @param before the last change ID before theirs
  * @throws RowsNotWritten if SQL did not write exactly the rows that were sent
  */
-export async function writeRows(
-  trx: Db,
-  write: RowWrite,
-  rows: readonly RowPayload[],
-  before: bigint,
-): Promise<void> {
+export async function writeRows(trx: Db, write: RowWrite, rows: readonly RowPayload[], before: bigint) {
   if (rows.length === 0) return;
   const { table, scope, columns, at, archived } = write;
   const superseded = rows.filter(({ row }) => row.change === 'updated').map(({ row }) => row.key);
   const archive =
     archived === undefined ? undefined : archiveRows(trx, table, scope, superseded, at, 'update', archived);
   const keys = keyColumns(table);
-  const values = [
-    ...columns.map((column) => column.name),
-    '_change_id',
-    '_deleted_at',
-    '_hash',
-    '_raw',
-    '_verbatim',
-  ];
+  const ours = ['_change_id', '_deleted_at', '_hash', '_raw', '_verbatim'];
+  const values = [...columns.map((column) => column.name), ...ours];
   const names = [...keys, '_first_seen_at', '_changed_at', ...values].map((name) => sql.id(name));
   const keyValues: RawBuilder<unknown>[] = [sql`a._user_id`];
   if (table.parent !== undefined) keyValues.push(sql`${scope.parent}::${typeName(table.parent)}`);
@@ -86,7 +75,7 @@ export function columnExpression({ field, type }: FieldColumn): RawBuilder<unkno
 }
 
 const DECIMAL = /^[+-]?\d{1,1000}(?:\.\d{1,1000})?(?:[eE][+-]?\d{1,3})?$/;
-const AMOUNT_FIELDS = ['balance', 'amount', 'remaining', 'credits', 'value'] as const;
+const AMOUNT_FIELDS = ['balance', 'amount', 'remaining', 'credits', 'value'];
 const CENTS = /^cents?$/i;
 
 /**
@@ -98,34 +87,25 @@ const CENTS = /^cents?$/i;
 function creditsText(source: string): string | null | undefined {
   const kind = valueKind(source);
   if (kind === 'null') return null;
-  if (kind === 'number') return decimal(source);
-  if (kind === 'string') return decimal((JSON.parse(source) as string).trim());
-  return kind === 'structure' ? fromObject(source) : undefined;
-}
-
-function fromObject(source: string): string | null | undefined {
+  if (kind === 'number' || kind === 'string') {
+    const text = kind === 'number' ? source : (JSON.parse(source) as string).trim();
+    return DECIMAL.test(text) ? text : undefined;
+  }
+  if (kind !== 'structure') return undefined;
   for (const field of AMOUNT_FIELDS) {
     const cents = fieldSource(source, `${field}_cents`);
     const amount = cents ?? fieldSource(source, field);
     if (amount === undefined || valueKind(amount) === 'structure') continue;
     const text = creditsText(amount);
-    if (typeof text !== 'string') return text;
     const unit = fieldSource(source, 'unit') ?? 'null';
     const inCents =
       cents !== undefined || (valueKind(unit) === 'string' && CENTS.test(JSON.parse(unit) as string));
-    return inCents ? hundredth(text) : text;
+    if (typeof text !== 'string' || !inCents) return text;
+    // A hundredth, with all digits: the exponent is two less.
+    const [mantissa = '', exponent = '0'] = text.split(/[eE]/);
+    return `${mantissa}e${Number(exponent) - 2}`;
   }
   return undefined;
-}
-
-function decimal(text: string): string | undefined {
-  return DECIMAL.test(text) ? text : undefined;
-}
-
-/** A decimal divided by a hundred, with all digits: the exponent is two less. */
-function hundredth(text: string): string {
-  const [mantissa = '', exponent = '0'] = text.split(/[eE]/);
-  return `${mantissa}e${Number(exponent) - 2}`;
 }
 
 /** A field that has a column. */
@@ -134,20 +114,16 @@ export interface FieldColumn {
   readonly name: string;
   readonly type: ColumnType;
   /** Set for a computed column: `field` is then only the value's name in the sent row. */
-  readonly derived?: DerivedValue;
-}
-
-interface DerivedValue {
-  /** Fields that it is computed from. */
-  readonly from: readonly string[];
-  /** @param fields source texts, by field; undefined: NULL */
-  readonly value: (fields: ReadonlyMap<string, string>) => string | undefined;
+  readonly derived?: {
+    /** Fields that it is computed from. */
+    readonly from: readonly string[];
+    /** @param fields source texts, by field; undefined: NULL */
+    readonly value: (fields: ReadonlyMap<string, string>) => string | undefined;
+  };
 }
 
 /** A changed row as the write statement takes it. */
-export interface RowPayload extends RowContent {
-  readonly row: ChangedRow;
-}
+export type RowPayload = RowContent & { readonly row: ChangedRow };
 
 /** The part of a sent row that comes from its item. */
 export interface RowContent {
@@ -202,7 +178,12 @@ export function otherValues(
     }
     const value = fields.get(column.field);
     if (value === undefined) continue;
-    const fitted = fit(collection, column, value);
+    let fitted = columnValue(column.type, value);
+    if (collection === 'account' && column.field === 'credits') {
+      const text = creditsText(value);
+      fitted =
+        text === undefined ? { as: 'conflict' } : text === null ? { as: 'stored' } : { as: 'text', text };
+    }
     if (fitted.as === 'conflict') {
       conflicts.push(column.field);
       others.push(`${JSON.stringify(column.field)}:null`);
@@ -211,15 +192,6 @@ export function otherValues(
     }
   }
   return { others: others.length === 0 ? undefined : `{${others.join(',')}}`, conflicts };
-}
-
-function fit(collection: string, column: FieldColumn, source: string): ColumnValue {
-  if (collection === 'account' && column.field === 'credits') {
-    const text = creditsText(source);
-    if (text === null) return { as: 'stored' };
-    return text === undefined ? { as: 'conflict' } : { as: 'text', text };
-  }
-  return columnValue(column.type, source);
 }
 
 /** The statement's JSON parameter: the rows with their change IDs, counted up from `before`. */

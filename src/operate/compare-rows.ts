@@ -1,65 +1,51 @@
-import type { Db } from '../postgres/db.ts';
-import { readAccount } from '../postgres/fenced.ts';
 import { type RawBuilder, sql } from 'kysely';
+import { contentHash, type ContentRule, contentRule, isComparable, sortPage } from '../mirror/classify.ts';
+import { readRegistry } from '../mirror/column-registry.ts';
+import { forgottenAmong, liveAmong } from '../mirror/live-rows.ts';
+import { itemHash, quarantinedAmong, storableText } from '../mirror/quarantine.ts';
+import { dataTable, inScope, keyTypeName, type Table, tableOf } from '../mirror/table.ts';
+import { isDataError } from '../mirror/write-carefully.ts';
+import { columnExpression, payloadText, rowContent, type RowContent } from '../mirror/write-rows.ts';
 import type { Scope } from '../model/collections.ts';
 import type { Item } from '../model/page.ts';
+import type { Db } from '../postgres/db.ts';
+import { readAccount } from '../postgres/fenced.ts';
 import { shortened } from '../status/report-words.ts';
-import {
-  contentHash,
-  contentRule,
-  type ContentRule,
-  isComparable,
-  type KeyedItem,
-  sortPage,
-} from '../mirror/classify.ts';
-import { readRegistry } from '../mirror/column-registry.ts';
-import { liveAmong } from '../mirror/live-rows.ts';
-import { forgottenAmong } from '../mirror/live-rows.ts';
-import { itemHash, quarantinedAmong, storableText } from '../mirror/quarantine.ts';
-import {
-  columnExpression,
-  type FieldColumn,
-  payloadText,
-  rowContent,
-  type RowContent,
-} from '../mirror/write-rows.ts';
-import { inScope, keyTypeName, dataTable, type Table, tableOf } from '../mirror/table.ts';
-import { isDataError } from '../mirror/write-carefully.ts';
 
 /**
- * Fields of the collection: of `ignore` (MIRROR_IGNORE_FIELDS) the mirror may have older values, and none of `exclude`
- * (MIRROR_EXCLUDE_FIELDS).
+ * Fields of the collection: the mirror may have older values of `ignore` (MIRROR_IGNORE_FIELDS), and has none of
+ * `exclude` (MIRROR_EXCLUDE_FIELDS).
  */
 export interface StorageRules extends Readonly<Record<'ignore' | 'exclude', ReadonlySet<string>>> {
-  /** Left out: that of these two. */
+  /** Default: the rule of these two. */
   readonly rule?: ContentRule;
 }
 
-/** A column, `_hash`, `_verbatim` or a field of `_raw` that is not what the item would make it. */
+/** A column, `_hash`, `_verbatim` or a field of `_raw` with another value than the item's. */
 interface FieldDifference {
   readonly name: string;
-  /** Beginnings of the values, as text; null for NULL, and for a field that is not there. */
+  /** Beginnings of the values, as text; null: NULL, or no such field. */
   readonly source: string | null;
   readonly mirror: string | null;
 }
 
-/** An item that is not in the mirror as it should be, or a row that is there without one. */
+/** An item that is not in the mirror as it should be, or a row without an item. */
 export interface UnequalItem {
-  /** Undefined for an item without a usable one. */
+  /** Undefined: the item has no usable key. */
   readonly key: string | undefined;
   /** The item's content hash; undefined: the service does not have it. */
   readonly source: string | undefined;
   /**
-   * - `missing`: no row, or one that is marked deleted; `extra`: a live row, and no item
-   * - `different`: `fields` says where
-   * - `quarantined`: it can't be mirrored, is kept in `quarantine`, and there is no row that could be taken for it
+   * - `missing`: no row, or a row that is marked deleted; `extra`: a live row without an item
+   * - `different`: `fields` has the differences
+   * - `quarantined`: it can't be mirrored and is kept in `quarantine`; no row could be mistaken for it
    * - `forgotten`: it was erased on request, and is not mirrored again
    */
   readonly kind: 'missing' | 'extra' | 'different' | 'quarantined' | 'forgotten';
-  /** `_change_id` of the mirror's row, marked deleted or not; undefined where there is none. */
+  /** `_change_id` of the mirror's row, marked deleted or not; undefined: no row. */
   readonly row: string | undefined;
   readonly fields: readonly FieldDifference[];
-  /** The row is live, and what the service has now is in quarantine. */
+  /** The row is live, and the service's present version is in quarantine. */
   readonly stale: boolean;
 }
 
@@ -67,10 +53,10 @@ export interface UnequalItem {
 const SHOWN = 120;
 
 /**
- * Compares items with their rows in the mirror, by the very expressions that write them: every column that the daemon
- * fills, `_raw` field by field and digit by digit, `_hash`, `_verbatim`, `_deleted_at`. An equal hash is not enough:
- * somebody may have changed the row without it. Writes nothing.
- * @returns those that differ, each once
+ * Compares items with their rows in the mirror, with the expressions that write rows: every column that the daemon
+ * fills, `_raw` field by field and digit by digit, `_hash`, `_verbatim`, `_deleted_at`. An equal hash is not enough,
+ * since a row may be changed by hand without it. Writes nothing.
+ * @returns the unequal items, each once
  */
 export async function compareItems(
   db: Db,
@@ -82,19 +68,29 @@ export async function compareItems(
   const page = sortPage(items, rule);
   // In this order: a column that is added in between is not compared, and an older one is known as not yet filled.
   const { columns } = await readRegistry(db, table);
-  const values = await columnValues(db, scope, columns, ignore);
+  // A new column is not filled yet in rows with change IDs above `after`, up to `until`.
+  const { rows: unfilled } = await db.sql<Record<'field' | 'after' | 'until', string>>`
+    select b.field, b.done_through as after, b.until from ${db.stateTable('backfill')} as b
+    where b._user_id = ${scope.userId}::bigint and b.collection = ${scope.collection}`;
+  const values = columns
+    .filter(({ field, derived }) => !(derived?.from ?? [field]).some((each) => ignore.has(each)))
+    .map((column) => {
+      const stored = sql`t.${sql.id(column.name)}::text`;
+      const expected = sql`(${columnExpression(column)})::text`;
+      const pending = unfilled.find(({ field }) => field === column.field);
+      if (pending === undefined) return sql`(${column.name}::text, ${expected}, ${stored})`;
+      // A list of cases, so that of all expressions only those of this row are computed.
+      return sql`(${column.name}::text, case when t._change_id > ${pending.after}::bigint and t._change_id <= ${pending.until}::bigint
+          then ${stored} else ${expected} end, ${stored})`;
+    });
   const sent = page.keyed.map((row) => ({ row, ...rowContent(row, exclude, table.name, columns) }));
-  const found = await unequalRows(
-    db,
-    scope,
-    (some) => unequalQuery(table, scope, values, ignore, some),
-    sent,
-  );
+  const query = (some: readonly RowContent[]) => unequalQuery(table, scope, values, ignore, some);
+  const found = await unequalRows(db, scope, query, sent);
   const rows = new Map(found.map((row) => [row.key, row]));
   const keyless = page.bad.map(({ item }) => ({
     item,
-    key: undefined,
     hash: contentHash(item.source, rule),
+    key: undefined,
   }));
   const unequal = [...page.keyed, ...keyless].flatMap(({ key, hash, item }) => {
     const row = rows.get(key ?? '');
@@ -103,7 +99,7 @@ export async function compareItems(
     return isEqual ? [] : [{ key, hash, item, row, fields }];
   });
   if (unequal.length === 0) return [];
-  // What the mirror knows, and is right to have no row of, or an older one.
+  // The mirror is right to have no row, or an older one, of items that it knows to be quarantined or forgotten.
   const texts = unequal.map(({ item }) => itemHash(storableText(item.source, exclude)));
   const quarantined = await quarantinedAmong(db, scope, texts);
   const forgotten = await forgottenAmong(db, scope, unequal);
@@ -116,26 +112,26 @@ export async function compareItems(
   });
 }
 
-/** Of a live row: what differs, as it is shown; nothing where that is no difference. */
+/** The differences of a live row as they are shown; none if they are no difference. */
 function differences(
   found: readonly FieldDifference[],
   hash: string,
   rule: ContentRule,
   ignore: ReadonlySet<string>,
 ): FieldDifference[] {
-  // `_verbatim` keeps the item's spelling when it was last written: the order of fields and white space may differ
-  // today. If fields are ignored, one of those may be the only reason for having `_verbatim`.
+  // `_verbatim` has the item's spelling when it was last written: the order of fields and white space may differ now.
+  // An ignored field may be the only reason for having `_verbatim`.
   const fields = found.filter(({ name, source, mirror }) => {
     if (name !== '_verbatim') return true;
     return source === null || mirror === null ? ignore.size === 0 : contentHash(mirror, rule) !== hash;
   });
-  // A hash by another rule (MIRROR_IGNORE_FIELDS was changed) is replaced when the row is read next: no difference.
+  // A hash by another rule (MIRROR_IGNORE_FIELDS was changed) is replaced when the row is read next.
   if (fields.every(({ name, mirror }) => name === '_hash' && isComparable(mirror ?? ''))) return [];
   const shown = (value: string | null): string | null => value && shortened(value, SHOWN);
   return fields.map(({ name, source, mirror }) => ({ name, source: shown(source), mirror: shown(mirror) }));
 }
 
-/** The row of an item that is not as it should be: there is none, it is marked deleted, or `fields` says where it differs. */
+/** The row of an unequal item: missing, marked deleted, or with differences. */
 interface UnequalRow {
   readonly key: string;
   readonly change_id: string | null;
@@ -143,12 +139,12 @@ interface UnequalRow {
   readonly fields: readonly FieldDifference[] | null;
 }
 
-/** Halves what Postgres can't read until the bad item is alone: a live row of its key is another version. */
+/** Halves items that Postgres can't read until the bad one is alone: a live row of its key is another version. */
 async function unequalRows(
   db: Db,
   scope: Scope,
   query: (sent: readonly RowContent[]) => RawBuilder<UnequalRow>,
-  sent: readonly (RowContent & { readonly row: KeyedItem })[],
+  sent: readonly (RowContent & { readonly row: { readonly key: string; readonly item: Item } })[],
 ): Promise<readonly UnequalRow[]> {
   const [first] = sent;
   if (first === undefined) return [];
@@ -168,7 +164,7 @@ async function unequalRows(
   }
 }
 
-/** @param values of each column: its name, the value that it should have, and the one that it has */
+/** @param values for each column: its name, the value that it should have, the value that it has */
 function unequalQuery(
   table: Table,
   scope: Scope,
@@ -199,28 +195,4 @@ function unequalQuery(
         from jsonb_each(${fieldsOf(sql`x.r`)}) as f full join jsonb_each(${fieldsOf(sql`t._raw`)}) as g on g.key = f.key
         where f.value::text is distinct from g.value::text) as d) as d on t._user_id is not null and t._deleted_at is null
     where t._user_id is null or t._deleted_at is not null or d.fields is not null`;
-}
-
-/** Of the columns that are compared: name, the value that each should have, and the one that it has. */
-async function columnValues(
-  db: Db,
-  { userId, collection }: Scope,
-  columns: readonly FieldColumn[],
-  ignore: ReadonlySet<string>,
-): Promise<RawBuilder<unknown>[]> {
-  // A new column does not cover yet the rows with change IDs above `after`, up to `until`.
-  const { rows } = await db.sql<{ field: string; after: string; until: string }>`
-    select b.field, b.done_through as after, b.until from ${db.stateTable('backfill')} as b
-    where b._user_id = ${userId}::bigint and b.collection = ${collection}`;
-  return columns
-    .filter(({ field, derived }) => !(derived?.from ?? [field]).some((each) => ignore.has(each)))
-    .map((column) => {
-      const stored = sql`t.${sql.id(column.name)}::text`;
-      const expected = sql`(${columnExpression(column)})::text`;
-      const pending = rows.find(({ field }) => field === column.field);
-      if (pending === undefined) return sql`(${column.name}::text, ${expected}, ${stored})`;
-      // A list of cases, so that of all expressions only those of this row are computed.
-      return sql`(${column.name}::text, case when t._change_id > ${pending.after}::bigint and t._change_id <= ${pending.until}::bigint
-          then ${stored} else ${expected} end, ${stored})`;
-    });
 }

@@ -1,9 +1,9 @@
 import { sql } from 'kysely';
-import { BATCH, fillBatch, type FilledBatch, type RowsToFill } from '../mirror/backfill.ts';
+import { BATCH, fillBatch, type FilledBatch } from '../mirror/backfill.ts';
 import { COLUMN_TYPES, type ColumnType } from '../mirror/column-plan.ts';
 import { readRegistry, SECOND_COLUMN, tableVersion } from '../mirror/column-registry.ts';
 import { countConflicts } from '../mirror/counters.ts';
-import { makeAnew } from '../mirror/recreate-view.ts';
+import { recreateView } from '../mirror/recreate-view.ts';
 import { LOCK_TIMEOUT, remakeFollowers, takeTurn } from '../mirror/table-columns.ts';
 import { dataTable, relation, type Table } from '../mirror/table.ts';
 import type { FieldColumn } from '../mirror/write-rows.ts';
@@ -14,9 +14,9 @@ import { databaseTime, type Db, quotedText } from '../postgres/db.ts';
 import { PLANNED_WITHOUT_VALUES } from '../postgres/fenced.ts';
 
 /**
- * Has the second column take the column's place, with everything that shows the column. Who writes pages by the old type
- * notices by the table's version.
- * @param unfit values that do not fit, by account: they are counted in place of those that were so far
+ * Replaces the column by the second one, in everything that shows the column. Processes that write pages by the old type
+ * notice by the table's version.
+ * @param unfit numbers of values that do not fit, by account; they replace the numbers counted so far
  * @throws TypeRefused; a database error 55P03
  */
 export async function putInPlace(
@@ -26,14 +26,23 @@ export async function putInPlace(
   unfit: ReadonlyMap<string, number>,
 ): Promise<void> {
   const { table, field, type } = change;
-  // Views come first: who reads one has locked it, and waits for the table. Whoever held the table then, and wanted the
-  // view, would never get it.
+  // Views come first: a view's reader has locked it and waits for the table. A change that held the table and wanted
+  // the view would never get it.
   let work: () => Promise<unknown> = async () => {
     for (const suffix of SUFFIXES) await replaceColumn(trx, change, second, suffix);
   };
-  for (const view of await viewsUpon(trx, change)) {
+  for (const { name, options, definition } of await viewsUpon(trx, change)) {
     const inner = work;
-    work = () => aroundView(trx, change, view, inner);
+    work = async () => {
+      const done = await recreateView(trx, { ...table, name }, '', async () => {
+        await inner();
+        if (name === 'companies') return trx.sql`select ${trx.stateTable('make_companies')}()`;
+        const given = options === null ? sql`` : sql`with (${sql.raw(options)})`;
+        return trx.sql`create view ${trx.table(name)} ${given} as ${sql.raw(definition)}`;
+      });
+      if (!done)
+        throw new TypeRefused(`the view ${name} has what can't be made again with it: drop that first`);
+    };
   }
   await work();
   const ofField = sql`collection = ${table.name} and field = ${field}`;
@@ -48,24 +57,17 @@ export async function putInPlace(
   await remakeFollowers(trx);
 }
 
-/** A view of ours that shows the column. */
-interface OwnView {
-  readonly oid: string;
-  readonly name: string;
-  /** `security_invoker=true`, … */
-  readonly options: string | null;
-  readonly definition: string;
-}
-
 /**
- * Our views that show the column, and are made again with it.
- * @throws TypeRefused that names what somebody built on the column, or on one of these views
+ * Our views that show the column: they are recreated with it. Options are `security_invoker=true`, ….
+ * @throws TypeRefused that names what else depends on the column or on one of these views
  */
-export async function viewsUpon(trx: Db, { table, name }: TypeChange): Promise<readonly OwnView[]> {
+export async function viewsUpon(trx: Db, { table, name }: TypeChange) {
   const names = [`${table.name}_live`, `${table.name}_versions`, 'companies'];
   const ofColumn = sql`exists (select from pg_attribute a where a.attrelid = d.refobjid and a.attnum = d.refobjsubid
     and a.attname = ${name} and a.attrelid in (${relation(table)}, ${relation(table, '_history')}))`;
-  const { rows: views } = await trx.sql<OwnView>`
+  const { rows: views } = await trx.sql<
+    Record<'oid' | 'name' | 'definition', string> & { options: string | null }
+  >`
     select v.oid::text as oid, v.relname as name, array_to_string(v.reloptions, ', ') as options,
       pg_get_viewdef(v.oid) as definition
     from pg_class v
@@ -95,29 +97,8 @@ export async function viewsUpon(trx: Db, { table, name }: TypeChange): Promise<r
   );
 }
 
-/** Drops a view, does the work, and makes the view again. */
-async function aroundView(
-  trx: Db,
-  { table }: TypeChange,
-  { name, options, definition }: OwnView,
-  work: () => Promise<unknown>,
-): Promise<void> {
-  const done = await makeAnew(trx, { ...table, name }, '', async () => {
-    await work();
-    if (name === 'companies') return trx.sql`select ${trx.stateTable('make_companies')}()`;
-    const given = options === null ? sql`` : sql`with (${sql.raw(options)})`;
-    return trx.sql`create view ${trx.table(name)} ${given} as ${sql.raw(definition)}`;
-  });
-  if (!done) throw new TypeRefused(`the view ${name} has what can't be made again with it: drop that first`);
-}
-
-/** Old column out, second one in. Another column comes and goes, so that the table's version rises. */
-async function replaceColumn(
-  trx: Db,
-  { table, name }: TypeChange,
-  second: string,
-  suffix: string,
-): Promise<void> {
+/** Drops the column and renames the second one. Another column comes and goes, so that the table's version rises. */
+async function replaceColumn(trx: Db, { table, name }: TypeChange, second: string, suffix: string) {
   const data = dataTable(table, suffix);
   const passing = sql.id(`${second}_passing`);
   const { rows } = await trx.sql<{ text: string | null; readers: string[] }>`
@@ -138,10 +119,10 @@ async function replaceColumn(
 /** A table and its history. */
 const SUFFIXES = ['', '_history'] as const;
 
-/** How long a change waits for vacuum, which gives way after a second, and for pages. Nobody waits behind it. */
+/** How long a change waits for pages and for vacuum, which gives way after a second. No session waits behind it. */
 const WRITERS_TIMEOUT = '5s';
 
-/** A column that the mirror made for a field, with the type that it is to get. */
+/** A column that the mirror added for a field, with its new type. */
 export interface TypeChange extends FieldColumn {
   readonly table: Table;
   readonly from: ColumnType;
@@ -149,16 +130,16 @@ export interface TypeChange extends FieldColumn {
   readonly number: number;
 }
 
-type Found = Pick<TypeChange, 'field' | 'from' | 'number'> & Record<'documented' | 'usable', boolean>;
-
-/** @throws TypeRefused where the column may not get the type */
+/** @throws TypeRefused if the column may not get the type */
 export async function typeChange(db: Db, table: Table, name: string, to: string): Promise<TypeChange> {
   const refused = (why: string): TypeRefused => new TypeRefused(`${table.name}.${name} ${why}`);
   const type = COLUMN_TYPES.find((each) => each === to);
   if (type === undefined)
     throw refused(`can't be ${JSON.stringify(to)}: types are ${COLUMN_TYPES.join(', ')}`);
-  // It is usable where table and history have it with the registered type.
-  const { rows } = await db.sql<Found>`
+  // It is usable if table and history have it with the registered type.
+  const { rows } = await db.sql<
+    Pick<TypeChange, 'field' | 'from' | 'number'> & Record<'documented' | 'usable', boolean>
+  >`
     select r.field, r.type as from, a.attnum as number, r.documented,
       (select count(*) from pg_attribute u
         where u.attrelid in (${relation(table)}, ${relation(table, '_history')}) and u.attname = r.column_name
@@ -182,8 +163,8 @@ export async function typeChange(db: Db, table: Table, name: string, to: string)
 }
 
 /**
- * Begins a change of a table's columns when neither pages nor vacuum have it, and keeps them off: only readers are left
- * to be waited for. Pages wait for their account's row meanwhile, and hold nothing that readers want.
+ * Begins a change of a table's columns: waits for pages and vacuum and keeps them off, so that only readers are left to
+ * wait for. Pages wait for their account's row meanwhile, and hold nothing that readers want.
  * @throws a database error 55P03
  */
 export async function takeTables(trx: Db, table: Table): Promise<void> {
@@ -194,7 +175,7 @@ export async function takeTables(trx: Db, table: Table): Promise<void> {
   await trx.sql`select set_config('lock_timeout', ${LOCK_TIMEOUT}, true), ${PLANNED_WITHOUT_VALUES}`;
 }
 
-/** Removes second columns, finished or not: who fills one fails. @throws a database error 55P03 */
+/** Drops second columns, finished or not: a process that fills one fails. @throws a database error 55P03 */
 export async function dropSecond(trx: Db, table: Table): Promise<void> {
   await takeTables(trx, table);
   for (const name of (await readRegistry(trx, table)).taken) {
@@ -206,7 +187,7 @@ export async function dropSecond(trx: Db, table: Table): Promise<void> {
   await remakeFollowers(trx);
 }
 
-/** Makes an empty second column, in place of any other. @throws a database error 55P03 */
+/** Adds an empty second column, in place of any other. @throws a database error 55P03 */
 export async function makeSecond(trx: Db, { table, field, number, type }: TypeChange): Promise<FieldColumn> {
   await dropSecond(trx, table);
   const name = `_set_type_${number}_${(await tableVersion(trx, table)) + 1}`;
@@ -219,10 +200,10 @@ export async function makeSecond(trx: Db, { table, field, number, type }: TypeCh
 
 /**
  * Fills the column in what was written since the last pass: rows first, in the order of their change IDs, then versions.
- * A row that changes meanwhile gets a later change ID, and comes with the next pass; the version that it leaves was
- * filled before, or is in history then.
- * @param run `db.transaction`, or what does all in one transaction, which has locked the tables
- * @param through up to which change ID each account's versions were filled: is moved
+ * A row that changes meanwhile gets a later change ID, and comes with the next pass. The version that it leaves was
+ * filled before, or is then in history.
+ * @param run `db.transaction`, or a function that runs all in one transaction, which has locked the tables
+ * @param through change IDs up to which versions were filled, by account; it is updated
  * @param dry nothing is written or locked, and deleted rows are left out; else pages and batches take turns
  */
 export async function* fillColumn(
@@ -231,27 +212,20 @@ export async function* fillColumn(
   column: FieldColumn,
   through: Map<string, string>,
   dry = false,
-): AsyncGenerator<FilledBatch & { readonly userId: string }> {
-  const which = dry ? sql`and t._deleted_at is null` : sql``;
-  const accounts = await run(async (trx) => {
-    const { rows } = await trx.sql<{ userId: string; until: string }>`
-      select _user_id as "userId", change_id as until from ${trx.stateTable('account')} order by 1`;
-    return rows;
-  });
+): AsyncGenerator<NonNullable<FilledBatch> & { readonly userId: string }> {
+  const { rows: accounts } = await run(
+    (trx) => trx.sql<{ userId: string; until: string }>`
+      select _user_id as "userId", change_id as until from ${trx.stateTable('account')} order by 1`,
+  );
   for (const { userId, until } of accounts) {
+    const which = sql`t._change_id <= ${until}::bigint ${dry ? sql`and t._deleted_at is null` : sql``}`;
     for (const suffix of SUFFIXES) {
       let after: string | undefined = through.get(userId) ?? String(-(2n ** 63n));
       while (after !== undefined) {
-        const rest: RowsToFill = {
-          suffix,
-          after,
-          which: sql`t._change_id <= ${until}::bigint ${which}`,
-          // A page makes a row and a version of each item that it changes, and waits its turn: with fewer, filling would
-          // never come to an end beside a busy writer; with more, pages would wait for longer.
-          most: 4 * BATCH,
-          dry,
-        };
-        const batch: FilledBatch | undefined = await run(async (trx) => {
+        // A page writes a row and a version of each item that it changes, and waits its turn: with smaller batches,
+        // filling would never end beside a busy writer; with larger ones, pages would wait for longer.
+        const rest: Parameters<typeof fillBatch>[3] = { suffix, after, which, most: 4 * BATCH, dry };
+        const batch: FilledBatch = await run(async (trx) => {
           const account = sql`${trx.stateTable('account')} where _user_id = ${userId}::bigint`;
           await trx.sql`select ${PLANNED_WITHOUT_VALUES} from ${account}`;
           if (!dry) await trx.sql`select _user_id from ${account} for no key update`;

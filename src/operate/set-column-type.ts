@@ -1,6 +1,6 @@
 import type { Clock } from '@research-mirror/runtime/clock';
 import { Unusable } from '@research-mirror/runtime/errors';
-import type { UnfitValue } from '../mirror/backfill.ts';
+import type { FilledBatch } from '../mirror/backfill.ts';
 import type { PlannedColumn } from '../mirror/column-plan.ts';
 import { addColumns } from '../mirror/table-columns.ts';
 import { tableOf } from '../mirror/table.ts';
@@ -29,35 +29,34 @@ interface SetTypeRequest {
   readonly by: Operator;
 }
 
-/** How the values that there are would fit: of rows that are not deleted, and of versions in history. */
-export interface TriedType {
+/** How the present values would fit, of rows that are not deleted and of versions in history. */
+export interface TypeTrial {
   values: number;
-  /** How many would not fit, by account: they become NULL. */
+  /** Number of values that would not fit, by account: they become NULL. */
   readonly unfit: Map<string, number>;
-  /** How many of them stand in the column now, and some of these. */
+  /** Number of those that the column has now, and some of these. */
   lost: number;
-  readonly examples: (UnfitValue & { readonly userId: string })[];
+  readonly examples: (NonNullable<FilledBatch>['unfit'][number] & { readonly userId: string })[];
 }
 
 const EXAMPLES = 5;
 const LOCK_NOT_AVAILABLE = '55P03';
 const UNDEFINED_COLUMN = '42703';
 
-/** For so long (ms) a table that others hold is tried again. Whoever comes behind a try waits 300 ms at most. */
+/** How long a table that others lock is tried again, ms. Sessions behind an attempt wait 300 ms at most. */
 const PATIENCE_MS = 60_000;
 
 /**
  * Gives a column another type, beside readers and writers: a second column is filled from `_raw` in batches, as late
- * columns are, and then takes the column's place. Rows get no new `_change_id`, `_changed_at` or version. Readers see the
- * old column up to a moment, and the new one from then on. What is broken off is cleared away; after a SIGKILL an unused
- * column is left, which the next call for the table removes.
- * @param confirm is told first what would not fit; false: nothing is done
+ * columns are, and then replaces the column at once. Rows get no new `_change_id`, `_changed_at` or version. A failed
+ * change is undone; after a SIGKILL an unused column stays, which the next call for the table removes.
+ * @param confirm gets what would not fit; false: nothing is done
  * @returns whether it was done
- * @throws TypeRefused; a database error 55P03 where the table stays locked; Unusable; the signal's reason
+ * @throws TypeRefused; a database error 55P03 if the table stays locked; Unusable; the signal's reason
  */
 export async function setColumnType(
   request: SetTypeRequest,
-  confirm: (tried: TriedType) => Promise<boolean>,
+  confirm: (tried: TypeTrial) => Promise<boolean>,
 ): Promise<boolean> {
   const { db, signal } = request;
   const table = tableOf(db.schema, request.table);
@@ -70,7 +69,7 @@ export async function setColumnType(
   const through = new Map<string, string>();
   try {
     await whenFree(request, async () => {
-      // The second time what was written meanwhile: little is left for the moment when the columns change places.
+      // The second pass fills what was written meanwhile, so that little is left for the moment of the replacement.
       for (let pass = 1; pass <= 2; pass += 1) {
         for await (const _ of fillColumn((work) => db.transaction(work), table, second, through)) {
           signal.throwIfAborted();
@@ -80,11 +79,8 @@ export async function setColumnType(
         await takeTables(trx, table);
         for await (const _ of fillColumn((work) => work(trx), table, second, through));
         await putInPlace(trx, change, second.name, tried.unfit);
-        const { column, type } = request;
-        await logAct(trx, request.by, {
-          act: 'columns set-type',
-          given: { table: table.name, column, type },
-        });
+        const given = { table: table.name, column: request.column, type: request.type };
+        await logAct(trx, request.by, { act: 'columns set-type', given });
       });
     });
   } catch (error) {
@@ -99,17 +95,12 @@ export async function setColumnType(
   return true;
 }
 
-/** Tries every value of the field by what writes pages. */
-async function tryType({ db, signal }: SetTypeRequest, change: TypeChange): Promise<TriedType> {
-  const tried: TriedType = { values: 0, unfit: new Map(), lost: 0, examples: [] };
+/** Tries every value of the field with the expressions that write pages. */
+async function tryType({ db, signal }: SetTypeRequest, change: TypeChange): Promise<TypeTrial> {
+  const tried: TypeTrial = { values: 0, unfit: new Map(), lost: 0, examples: [] };
   const { unfit, examples } = tried;
-  for await (const batch of fillColumn(
-    (work) => db.transaction(work),
-    change.table,
-    change,
-    new Map(),
-    true,
-  )) {
+  const read = fillColumn((work) => db.transaction(work), change.table, change, new Map(), true);
+  for await (const batch of read) {
     signal.throwIfAborted();
     const { userId } = batch;
     const lost = batch.unfit.filter(({ filled }) => filled);
@@ -121,10 +112,11 @@ async function tryType({ db, signal }: SetTypeRequest, change: TypeChange): Prom
   return tried;
 }
 
-type WaitRequest = Pick<SetTypeRequest, 'clock' | 'signal'>;
-
-/** Does what needs the table for a moment, again and again while others hold it. */
-async function whenFree<T>({ clock, signal }: WaitRequest, work: () => Promise<T>): Promise<T> {
+/** Repeats work that needs the table for a moment while others lock it. */
+async function whenFree<T>(
+  { clock, signal }: Pick<SetTypeRequest, 'clock' | 'signal'>,
+  work: () => Promise<T>,
+): Promise<T> {
   const until = clock.monotonic() + PATIENCE_MS;
   for (;;) {
     try {
@@ -136,15 +128,15 @@ async function whenFree<T>({ clock, signal }: WaitRequest, work: () => Promise<T
   }
 }
 
-/** What waits in a table for its columns: all of it, or one field. */
-type AcceptRequest = Omit<SetTypeRequest, 'column' | 'type'> & { readonly field: string | undefined };
-
 /**
- * Makes the columns that fields wait for, beside readers and writers; daemons fill them from `_raw`.
- * @returns them; those without a name found the table full
- * @throws a database error 55P03 where the table stays locked; the signal's reason
+ * Adds the columns that a table's fields wait for, beside readers and writers; daemons fill them from `_raw`.
+ * @param request.field this field alone; undefined: all of them
+ * @returns the columns; those without a name found the table full
+ * @throws a database error 55P03 if the table stays locked; the signal's reason
  */
-export function acceptFields(request: AcceptRequest): Promise<readonly PlannedColumn[]> {
+export function acceptFields(
+  request: Omit<SetTypeRequest, 'column' | 'type'> & { readonly field: string | undefined },
+): Promise<readonly PlannedColumn[]> {
   const { db, by, table, field } = request;
   return whenFree(request, () =>
     db.transaction(async (trx) => {

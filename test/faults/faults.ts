@@ -195,8 +195,8 @@ export const FAULTS: readonly Fault[] = [
     file: 'src/mirror/delete-rows.ts',
     find: 'const volume = suspected + deleted;',
     put: 'const volume = suspected;',
-    caughtIn: 'src/mirror/brake.test.ts',
-    test: 'judges the same while deletions are under way, part by part',
+    caughtIn: 'src/mirror/delete-rows.test.ts',
+    test: 'decides the same while deletions are under way, part by part',
   },
   {
     invariant: 6,

@@ -18,7 +18,7 @@ const KEYS = Array.from({ length: 30 }, (_, key) => key + 1);
 
 interface Page {
   readonly op: 'page';
-  /** Keys that it leaves out. */
+  /** Keys that the page leaves out. */
   readonly without: readonly number[];
   /** Of all rows' content. */
   readonly version: number;
@@ -43,7 +43,7 @@ const proof: fc.Arbitrary<AbsenceProof | undefined> = fc.oneof(
     .filter(([after, through]) => after === null || through === null || through < after)
     .map(([after, through]) => falling(after, through)),
 );
-/** Mostly proofs that the same rows are absent, few or many, and now and then what contradicts them. */
+/** Mostly proofs that the same few or many rows are absent, and now and then contradictions of them. */
 const steps: fc.Arbitrary<Step[]> = fc.constantFrom([3], [3, 7], KEYS.slice(0, 14)).chain((gone) => {
   const page = (without: fc.Arbitrary<readonly number[]>): fc.Arbitrary<Page> =>
     fc.record({
@@ -107,7 +107,7 @@ const CONTRADICTED: Step[] = [
   { op: 'delete', accept: false },
 ];
 
-/** What proves nothing, each for one reason. A few random runs need not find them. */
+/** Cases that prove nothing, each for one reason. A few random runs may miss them. */
 const ABSENT: Page = { ...WITHOUT_MANY, without: [3] };
 const GRACE: Step = { op: 'pass', ms: GRACE_PERIOD };
 const DELETE: Step = { op: 'delete', accept: false };
@@ -185,7 +185,7 @@ describe('no deletion without proof', () => {
             await account.age(each.ms);
             now += each.ms;
           } else if (each.op === 'page') {
-            // A request is sent when the one before is answered.
+            // A request is sent when the previous one is answered.
             const took = Math.min(each.took, now - (record.at(-1)?.at ?? 0));
             const seen = KEYS.filter((row) => shows(each, row));
             const { proof: said, contradiction } = each;
@@ -216,7 +216,7 @@ describe('no deletion without proof', () => {
             blocked += result.blocked;
           }
         }
-        // And what is gone goes in the end.
+        // And missing rows are deleted in the end.
         const truth = [2, 4, 30];
         const left = items(
           3,

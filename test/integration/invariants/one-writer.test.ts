@@ -101,13 +101,13 @@ describe('a process that lost the account', () => {
     const stale = account.current;
     await account.query('update mirror_sync.account set token = token + 1');
     const before = await everything();
-    // Not DatabaseWentBack, a LeaseLost as well: nothing but the fence is in the way of these writes.
+    // Not DatabaseWentBack, which is a LeaseLost, too: only the fence stops these writes.
     await expect(write(stale, stale.fence)).rejects.toThrow(LOST);
     expect(await everything()).toEqual(before);
     await account.query('update mirror_sync.account set token = token - 1');
   });
 
-  it('writes nothing more of it either where it gave the account up, and nobody has taken it yet', async () => {
+  it('writes nothing more of it after it gave the account up, even if no process has taken it yet', async () => {
     const stale = account.current;
     await releaseAccount(account.database.db, stale.fence);
     const [page] = WRITES;

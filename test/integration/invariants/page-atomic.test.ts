@@ -13,7 +13,7 @@ const MEMORY = newMemory('bigint');
 const POLL = beginPoll(MEMORY, { overlapKey: null, now: 0 }).walk;
 const FULL = beginFull(MEMORY, { liveRows: 2, now: 0 }).walk;
 
-/** All that a page may write. */
+/** Everything that a page may write. */
 const TABLES = [
   'mirror.lists',
   'mirror.lists_history',
@@ -32,7 +32,7 @@ describe('everything that a page makes true', () => {
   it('is of one transaction: rows, history, rows in doubt, quarantine, counters, checkpoint, log, freshness, due lists, freed slots', async () => {
     const account = await MirroredAccount.make(database, '1');
     const at = new Date('2026-01-01T00:00:00Z');
-    // Before it: list 9, which the page shows to be missing, the scope, the column that a later value does not fit, a block of slots.
+    // Set-up: list 9, which the page shows missing; the scope; the column that a later value does not fit; a block of slots.
     await account.page('lists', '[{"list_id":1,"size":5},{"list_id":9}]');
     await account.age(2 * account.gracePeriodMs);
     await account.query(`

@@ -6,13 +6,13 @@ import { TransportError } from '../../../src/model/errors.ts';
 import { createFrozenAccount, type TestAccount } from '../../support/sync/read-account.ts';
 import { earlier } from '../../support/postgres/earlier.ts';
 
-// `freshness.polled_at` says: new rows, and changes of rows that may still change, are here as of then. It may say
-// less than is true, never more.
+// `freshness.polled_at`: new rows, and changes of unfinished rows, are mirrored as of then. It may be too early, but
+// never too late.
 
 let account: TestAccount;
 afterEach(() => account.close());
 
-/** An account, of which these collections are mirrored. */
+/** An account with these collections mirrored. */
 const create = async (
   switches: Partial<SandboxOptions> = {},
   ...mirrored: readonly CollectionName[]
@@ -21,10 +21,10 @@ const create = async (
   for (const name of mirrored) await account.read(name, 'full');
 };
 
-/** So that a poll has no refresh behind it: a full walk that begins before it is sure to end after it. */
+/** Leaves a poll without a refresh: a full walk that begins before the poll surely ends after it. */
 const confirmAll = (): Promise<unknown> => account.query('delete from mirror_sync.unsettled');
 
-/** `polled_at` in `freshness`, milliseconds; undefined where it has none. */
+/** `polled_at` in `freshness`, milliseconds; undefined: none. */
 async function polledAt(name: CollectionName = 'research_jobs'): Promise<number | undefined> {
   const [row] = await account.query<{ polled_at: Date | null }>(
     `select polled_at from mirror.freshness where collection = '${name}'`,
@@ -32,21 +32,21 @@ async function polledAt(name: CollectionName = 'research_jobs'): Promise<number 
   return row?.polled_at?.getTime();
 }
 
-/** Reads, after which `polled_at` is no earlier than the reading's beginning. */
+/** Reads; afterwards `polled_at` is not before the reading's beginning. */
 async function movesIt(name: CollectionName, what: 'full' | 'poll'): Promise<void> {
   const begun = Date.now();
   expect((await account.read(name, what)).error).toBeUndefined();
   expect(await polledAt(name)).toBeGreaterThanOrEqual(begun);
 }
 
-/** From now on, requests that `which` chooses do not reach the service. */
+/** From now on, requests chosen by `which` do not reach the service. */
 function cutOff(which: (path: string) => boolean): void {
   account.onRequest = (path) => {
     if (which(path)) throw new TransportError('no route to the service');
   };
 }
 
-/** Reads jobs until `requests` were sent, and is stopped then. */
+/** Reads jobs and stops after `requests` requests. */
 async function interrupted(what: 'full' | 'poll', requests: number): Promise<void> {
   const stop = new AbortController();
   let left = requests;
@@ -60,7 +60,7 @@ async function interrupted(what: 'full' | 'poll', requests: number): Promise<voi
 
 const jobsOf = (path: string): boolean => path.startsWith('/v1/research?');
 
-/** A full walk, within which a poll begins before the request after so many. @returns when that was */
+/** A full walk with a poll that begins after `requests` requests. @returns the time of the poll */
 async function polledWithinFull(requests: number): Promise<number> {
   let poll: Promise<unknown> | undefined;
   let begun = 0;
@@ -78,7 +78,7 @@ async function polledWithinFull(requests: number): Promise<number> {
 }
 
 describe('polled_at of a collection', () => {
-  it('says nothing before the first load has ended, whatever polls brought meanwhile', async () => {
+  it('is empty before the first load has ended, whatever polls brought meanwhile', async () => {
     await create();
     await interrupted('full', 3);
     await account.read('research_jobs', 'poll');
@@ -92,7 +92,7 @@ describe('polled_at of a collection', () => {
     expect(await polledAt()).toBeDefined();
   });
 
-  it('is that of the first load’s beginning, also when that was interrupted, until a poll follows it', async () => {
+  it('is the beginning of the first load, even an interrupted one, until a poll follows it', async () => {
     await create();
     await interrupted('full', 3);
     const begun = Date.now();
@@ -104,8 +104,8 @@ describe('polled_at of a collection', () => {
     await movesIt('research_jobs', 'poll');
   });
 
-  it('stays while the refresh after a poll fails, though the poll itself was good', async () => {
-    // Jobs for ever under way, more than the poll's overlap passes.
+  it('stays if the refresh after a successful poll fails', async () => {
+    // Jobs that never finish, more than the poll's overlap.
     await create({ jobs: 600, stuckShare: 1 }, 'research_jobs');
     const before = await polledAt();
     const walks = account.walks.length;
@@ -120,7 +120,7 @@ describe('polled_at of a collection', () => {
     await movesIt('research_jobs', 'poll');
   });
 
-  it('is that of the interrupted poll where a poll only goes on with it', async () => {
+  it('is that of the interrupted poll if a poll only continues it', async () => {
     await create({ order: 'rising' }, 'research_jobs');
     await interrupted('poll', 2);
     const begun = Date.now();
@@ -137,14 +137,14 @@ describe('polled_at of a collection', () => {
   });
 
   it('goes back to a full walk’s beginning when that walk finds the order broken, on which polls relied', async () => {
-    // Its last page holds other items, too.
+    // Its last page has other items, too.
     await create({ jobs: 2_990 }, 'research_jobs');
     await confirmAll();
     const truth = await account.sandbox.control.truth({ collection: 'research_jobs' });
     const [top, last] = [truth[0], truth.at(-1)].map(
       (text) => (JSON.parse(text ?? '') as { job_id: number }).job_id,
     );
-    // At the list's end stands an item whose ID is greater than that of all others.
+    // The list's last item has the greatest ID.
     await account.sandbox.control.mutate({
       op: 'insert',
       collection: 'research_jobs',
@@ -161,7 +161,7 @@ describe('polled_at of a collection', () => {
 });
 
 describe('polled_at while a row is seen that is not believed yet', () => {
-  /** As a deletion leaves the row; `ago` as SQL has it. */
+  /** Leaves the row as a deletion does; `ago` in SQL. */
   const deletedSince = (table: string, row: string, ago: string): Promise<unknown> =>
     account.query(`update mirror.${table} set _deleted_at = now() - interval '${ago}' where ${row}`);
   const states = (table: string): Promise<unknown> =>
@@ -195,10 +195,10 @@ describe('polled_at while a row is seen that is not believed yet', () => {
     expect(await polledAt(name)).toBeGreaterThanOrEqual(begun);
   });
 
-  it('moves where no page showed it again in ten grace periods: the one that did was stale', async () => {
+  it('moves if no page shows it again within ten grace periods: the page was stale', async () => {
     await create({}, 'research_jobs');
     const before = await polledAt();
-    // A row that the service does not have: no page proves it absent, since none begins before it.
+    // The service does not have this row: no page proves it absent, since none begins before it.
     await account.query(`
       insert into mirror_sync.candidate (_user_id, collection, key, kind, obs, at)
       values (${account.current.reader.userId}, 'research_jobs', '1', 'returned', 1, now())`);
@@ -208,10 +208,10 @@ describe('polled_at while a row is seen that is not believed yet', () => {
     await movesIt('research_jobs', 'poll');
   });
 
-  it('stays for the account, whose one row may be stale', async () => {
+  it('stays for the account, whose single row may be stale', async () => {
     await create({}, 'account');
     const before = await polledAt('account');
-    // What the service says now was superseded a moment ago, as far as the mirror knows.
+    // For the mirror, the service's present content was superseded a moment ago.
     await account.query(`
       insert into mirror.account_history
         (_user_id, _first_seen_at, _changed_at, _change_id, _hash, _raw, _valid_from, _valid_to, _op)
@@ -235,7 +235,7 @@ describe('polled_at of list_items', () => {
       await account.query<{ id: string }>('select list_id::text as id from mirror.lists order by list_id')
     ).map(({ id }) => id);
 
-  /** An account of which a pass failed at the first list. @returns the first two */
+  /** An account whose pass failed at the first list. @returns the first two lists */
   const cutOffAtFirst = async (): Promise<readonly [string, string]> => {
     await create({}, 'lists');
     const [first = '', second = ''] = await lists();
@@ -244,7 +244,7 @@ describe('polled_at of list_items', () => {
     return [first, second];
   };
 
-  it('says nothing while the lists were never polled, or one of them was never read', async () => {
+  it('is empty while the lists were never polled, or one of them was never read', async () => {
     await create();
     await account.read('list_items', 'poll');
     expect(await polledAt('list_items')).toBeUndefined();
@@ -258,7 +258,7 @@ describe('polled_at of list_items', () => {
     const known = await polledAt('list_items');
     expect(known).toBeLessThanOrEqual((await polledAt('lists')) ?? 0);
 
-    // A new list: known is that of the lists, and its items are not here yet.
+    // A new list: the list is known, its items are not mirrored yet.
     await account.sandbox.control.mutate({ op: 'insert', collection: 'lists', fields: { name: 'new' } });
     await account.read('lists', 'poll');
     const newest = (await lists()).at(-1) ?? '';
@@ -267,7 +267,7 @@ describe('polled_at of list_items', () => {
     expect(await polledAt('list_items')).toBe(known);
   });
 
-  it('is not held by lists that are gone: deleted ones, and those that the service does not know any more', async () => {
+  it('is not held back by deleted lists, or by those that the service no longer knows', async () => {
     const [first, second] = await cutOffAtFirst();
     expect(await polledAt('list_items')).toBeUndefined();
     // As the deletion of the list leaves them.
@@ -283,7 +283,7 @@ describe('polled_at of list_items', () => {
     expect(await polledAt('list_items')).toBeGreaterThanOrEqual(begun);
   });
 
-  it('and the state stay failing when only what came due was read after a pass that failed', async () => {
+  it('stays, and the state stays failing, if only due lists were read after a failed pass', async () => {
     const [first, second] = await cutOffAtFirst();
     await account.query(
       `update mirror_sync.scope set due_at = case when parent = '${second}' then now() end where collection = 'list_items'`,

@@ -22,7 +22,7 @@ beforeEach(async () => {
   );
 });
 
-/** Lets the processes look at the account and want it at the same moment; `meanwhile` happens between the two. */
+/** Lets the processes look at the account and take it at the same moment; `meanwhile` runs in between. */
 async function race(
   processIds: readonly string[],
   meanwhile: (trx: Transaction<unknown>) => Promise<unknown> = () => Promise.resolve(),
@@ -37,14 +37,14 @@ async function race(
       async () => (await sessionsWaiting(run)) === takes.length,
     );
     await meanwhile(trx);
-    // Not awaited here: they go on when this transaction has ended.
+    // Not awaited here: they continue when this transaction has ended.
     return { takes };
   });
   return Promise.all(taking.takes);
 }
 
 describe('a takeover', () => {
-  it('goes to one of two processes that looked at the same moment', async () => {
+  it('goes to one of two processes that look at the same moment', async () => {
     const results = await race(['A', 'B']);
     expect(results.map(({ state }) => state).toSorted()).toEqual(['owned', 'taken']);
     const taken = results.find((each) => each.state === 'taken');

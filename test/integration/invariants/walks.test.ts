@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import type { SandboxOptions } from '@research-mirror/sandbox/switches/sandbox-switches';
 import { createFrozenAccount, type TestAccount } from '../../support/sync/read-account.ts';
 
-// Walks of one account against real Postgres and real HTTP, broken off at chosen places.
+// Walks of one account against real Postgres and real HTTP, interrupted at chosen places.
 
 let account: TestAccount;
 afterEach(() => account.close());
@@ -58,7 +58,7 @@ describe('a full walk whose page can’t be written', () => {
   );
 
   it('leaves nothing of that page to the next walk, which has the same memory: no row is skipped', async () => {
-    // Beyond the rows that the poll after it reads again.
+    // Beyond the rows that the next poll rereads.
     await create({ jobs: 600 });
     await refuseObservation(8);
     const [first, second] = await Promise.all([
@@ -84,7 +84,7 @@ describe('polls and a full walk of one collection', () => {
     ]);
     expect(outcomes.map(({ error }) => error)).toEqual([undefined, undefined, undefined]);
     expect(account.mostAtOnce).toBe(1);
-    // Beside them whose the key is may have been asked for.
+    // A request for the key's owner may have been sent as well.
     const requests = account.asked.slice(sent).filter((path) => path !== '/v1/ping').length;
     expect(requests).toBeGreaterThan(12 + 2);
     expect(Number((await scope()).last_obs)).toBe(12 + requests);

@@ -1,5 +1,5 @@
 import { systemClock } from '@research-mirror/runtime/clock';
-import { setColumnType, type TriedType } from '../../../src/operate/set-column-type.ts';
+import { setColumnType, type TypeTrial } from '../../../src/operate/set-column-type.ts';
 import type { Db } from '../../../src/postgres/db.ts';
 import type { CollectionName } from '../../../src/model/collections.ts';
 import { OPERATOR } from './operator.ts';
@@ -10,9 +10,9 @@ export async function setType(
   column: string,
   type: string,
   { signal = new AbortController().signal, clock = systemClock } = {},
-): Promise<TriedType | undefined> {
+): Promise<TypeTrial | undefined> {
   const [table = '', name = ''] = column.split('.');
-  let told: TriedType | undefined;
+  let told: TypeTrial | undefined;
   const request = { db, clock, signal, table: table as CollectionName, column: name, type, by: OPERATOR };
   await setColumnType(request, (tried) => {
     told = tried;

@@ -10,7 +10,7 @@ const ROWS = 1_200;
 
 const own = databaseForEach();
 
-/** Rows with a field that waits for its column; another page then makes the column. */
+/** Rows with a field that waits for its column; another page then adds the column. */
 async function withWaitingColumn(options: Partial<MirrorOptions>): Promise<MirroredAccount> {
   const raw = await MirroredAccount.make(own, '1', { ...options, schemaDrift: 'raw' });
   await raw.page('research_jobs', jobs(1, ROWS));
@@ -47,32 +47,38 @@ const gone = async (account: MirroredAccount, name: CollectionName): Promise<num
   return Number(row?.n);
 };
 
-describe('columns that came late are filled in rows that are deleted', () => {
-  it.each(['soft', 'hard'] as const)('between the batches (MIRROR_DELETES=%s)', async (deletes) => {
-    const account = await withWaitingColumn({ deletes });
-    await account.page('research_jobs', jobs(5_000, 1));
-    // Before each batch ten rows at the beginning and ten at the end are deleted.
-    for (let from = 1, left = ROWS; await account.mirror.backfill(account.fence); left -= 10) {
-      from += 10;
-      await deleteAllBut(account, 'research_jobs', jobs(from, left - from), { accept: true });
-      if (left < 1_100) break;
-    }
-    await fillAll(account);
-    expect(await gone(account, 'research_jobs')).toBeGreaterThan(100);
-    expect(await unfilled(account, 'research_jobs')).toEqual([]);
-  });
+describe('late columns of deleted rows', () => {
+  it.each(['soft', 'hard'] as const)(
+    'are filled if the row is deleted between two batches (MIRROR_DELETES=%s)',
+    async (deletes) => {
+      const account = await withWaitingColumn({ deletes });
+      await account.page('research_jobs', jobs(5_000, 1));
+      // Before each batch ten rows at the beginning and ten at the end are deleted.
+      for (let from = 1, left = ROWS; await account.mirror.backfill(account.fence); left -= 10) {
+        from += 10;
+        await deleteAllBut(account, 'research_jobs', jobs(from, left - from), { accept: true });
+        if (left < 1_100) break;
+      }
+      await fillAll(account);
+      expect(await gone(account, 'research_jobs')).toBeGreaterThan(100);
+      expect(await unfilled(account, 'research_jobs')).toEqual([]);
+    },
+  );
 
-  it.each(['soft', 'hard'] as const)('with their list (MIRROR_DELETES=%s)', async (deletes) => {
-    const account = await withWaitingColumn({ deletes });
-    await account.page('list_items', items(2_006, 1), { parent: '2' });
-    expect(await account.mirror.backfill(account.fence)).toBe(true);
-    await deleteAllBut(account, 'lists', '[{"list_id":2}]', { accept: true });
-    await fillAll(account);
-    expect(await gone(account, 'list_items')).toBe(ROWS);
-    expect(await unfilled(account, 'list_items')).toEqual([]);
-  });
+  it.each(['soft', 'hard'] as const)(
+    'are filled if the row is deleted with its list (MIRROR_DELETES=%s)',
+    async (deletes) => {
+      const account = await withWaitingColumn({ deletes });
+      await account.page('list_items', items(2_006, 1), { parent: '2' });
+      expect(await account.mirror.backfill(account.fence)).toBe(true);
+      await deleteAllBut(account, 'lists', '[{"list_id":2}]', { accept: true });
+      await fillAll(account);
+      expect(await gone(account, 'list_items')).toBe(ROWS);
+      expect(await unfilled(account, 'list_items')).toEqual([]);
+    },
+  );
 
-  it('and that come back during the backfill', async () => {
+  it('are filled if the row comes back during the backfill', async () => {
     const account = await withWaitingColumn({});
     await account.page('research_jobs', jobs(5_000, 1));
     await deleteAllBut(account, 'research_jobs', jobs(1, 600), { accept: true });
@@ -83,7 +89,7 @@ describe('columns that came late are filled in rows that are deleted', () => {
     expect(await unfilled(account, 'research_jobs')).toEqual([]);
   });
 
-  it('and values that do not fit are counted once', async () => {
+  it('count values that do not fit once', async () => {
     const account = await withWaitingColumn({ history: false });
     const raw = await MirroredAccount.make(own, '1', { schemaDrift: 'raw' });
     await raw.page('research_jobs', '[{"job_id":1,"size":"big"}]');
@@ -98,7 +104,7 @@ describe('columns that came late are filled in rows that are deleted', () => {
   });
 });
 
-it('a column that came late is filled in the account’s own row, which has no key beside the account’s', async () => {
+it('a late column is filled in the account’s own row, which has no other key', async () => {
   const raw = await MirroredAccount.make(own, '1', { schemaDrift: 'raw' });
   await raw.page('account', '[{"user_id":1,"size":5}]');
   await raw.page('account', '[{"user_id":1,"size":6}]');

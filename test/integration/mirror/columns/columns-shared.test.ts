@@ -10,8 +10,8 @@ import { testAccounts } from '../../../support/mirror/test-accounts.ts';
 
 const newAccount = testAccounts();
 
-describe('columns among several hands', () => {
-  it('are made once by processes that see the field at the same time', async () => {
+describe('columns of several processes', () => {
+  it('are added once if processes see the field at the same time', async () => {
     const accounts = await Promise.all([newAccount(), newAccount()]);
     const pages = await Promise.all(
       accounts.map((account) => account.page('research_jobs', '[{"job_id":1,"together":"x"}]')),
@@ -22,7 +22,7 @@ describe('columns among several hands', () => {
     expect(await lines(accounts[0], together)).toEqual(accounts.map(({ fence }) => `${fence.userId} x`));
   });
 
-  it('made by another process for a field known to stay in _raw are written from then on', async () => {
+  it('are written once another process has added them for a field that stayed in _raw', async () => {
     const one = await newAccount({ schemaDrift: 'raw' });
     await one.page('research_jobs', '[{"job_id":1,"shade":"dark"}]');
     const other = await newAccount();
@@ -33,7 +33,7 @@ describe('columns among several hands', () => {
     expect(await lines(one, shades)).toEqual(['dark', 'light']);
   });
 
-  it('made by hand keep their name and their content', async () => {
+  it('keep their name and content if they were added by hand', async () => {
     const account = await newAccount();
     await account.query(`alter table mirror.research_jobs add column stage integer default 5`);
     await account.page('research_jobs', '[{"job_id":1,"stage":"late"}]');
@@ -43,7 +43,7 @@ describe('columns among several hands', () => {
     expect(await lines(account, stages)).toEqual(['5 late']);
   });
 
-  it('dropped or changed by hand are not written any more, and pages go on', async () => {
+  it('are no longer written if they were dropped or changed by hand, and pages go on', async () => {
     const account = await newAccount();
     await account.page('research_jobs', '[{"job_id":1,"gone":"a","bent":1,"n":1}]');
     await account.query(
@@ -87,7 +87,7 @@ describe('columns among several hands', () => {
     });
   });
 
-  it('are filled in rows that another process, which could make none, wrote just before', async () => {
+  it('are filled in rows that another process wrote just before without the column', async () => {
     await inOwnDatabase(async (own) => {
       const without = await MirroredAccount.make(own, '1', { schemaDrift: 'raw' });
       const db = new DbWhere(own.db, {
@@ -108,7 +108,7 @@ describe('columns among several hands', () => {
     });
   });
 
-  it('wait for another process that makes columns longer than for readers of the table', async () => {
+  it('wait longer for another process that adds columns than for readers of the table', async () => {
     await inOwnDatabase(async (own) => {
       const account = await MirroredAccount.make(own, '1');
       const making = Promise.withResolvers<void>();

@@ -79,7 +79,7 @@ describe('columns for new fields', () => {
     await tokyo.close();
   });
 
-  it('are 300 a table at most; the rest stays in _raw', async () => {
+  it('are at most 300 per table; the rest stays in _raw', async () => {
     await inOwnDatabase(async (own) => {
       const account = await MirroredAccount.make(own, '1');
       const fields = Array.from({ length: 400 }, (_, index) => `"f${index}":${index}`);
@@ -96,7 +96,7 @@ describe('columns for new fields', () => {
 });
 
 describe('the view of live rows', () => {
-  it('gets new columns in place: grants, comments and views upon it survive', async () => {
+  it('gets new columns in place: grants, comments and views on it survive', async () => {
     await inOwnDatabase(async (own) => {
       const account = await MirroredAccount.make(own, '1');
       const role = `reader_${new URL(own.url).pathname.slice(-8)}`;

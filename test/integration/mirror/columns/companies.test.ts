@@ -14,7 +14,7 @@ const domains = (table: string) => account.query(`select _domain from other.${ta
 
 const none = { ignore: new Set<string>(), exclude: new Set<string>() };
 
-/** What `verify` would say of these items. */
+/** What `verify` reports about these items. */
 async function differences(name: CollectionName, itemsJson: string): Promise<unknown> {
   const items = itemsOf(name, itemsJson);
   return await compareItems(own.db, account.scope(name), items, none);
@@ -34,7 +34,7 @@ describe('the domain of a row', () => {
     expect(await differences('research_jobs', page)).toEqual([]);
     await account.page('research_jobs', '[{"job_id":1,"domain":"c.example"}]');
     expect(await domains('research_jobs_history')).toEqual([{ _domain: 'acme.example' }]);
-    // Somebody writes into it: verify says so.
+    // A change by hand: verify reports it.
     await account.query(`update other.research_jobs set _domain = 'x.example' where job_id = 2`);
     expect(await differences('research_jobs', page)).toMatchObject([
       { key: '1' },
@@ -42,7 +42,7 @@ describe('the domain of a row', () => {
     ]);
   });
 
-  it('is filled in what was there before, versions too, without a change', async () => {
+  it('is filled in older rows and versions, without a change of them', async () => {
     await account.page('watchlist', '[{"id":"a","url":"a.example"},{"id":"b","url":null}]');
     await account.page('watchlist', '[{"id":"a","url":"b.example"}]');
     const stored = () =>
@@ -59,7 +59,7 @@ describe('the domain of a row', () => {
     expect(before).toHaveLength(3);
   });
 
-  it('goes with the field that it came from, where that is never to be stored', async () => {
+  it('is removed with its field if that is never to be stored', async () => {
     const page = '[{"job_id":1,"domain":"a.example","url":"b.example"}]';
     await account.page('research_jobs', page);
     const excludeFields = { ...noFields(), research_jobs: ['domain'] };

@@ -31,7 +31,7 @@ async function printed(): Promise<string[]> {
   return rows.map(([statement]) => statement);
 }
 
-/** The plan of a query as text, where no table may be read from its beginning to its end unless it must. */
+/** The plan of a query as text, without sequential scans where an index would do. */
 async function explained(query: string): Promise<string> {
   await analyst.query('set enable_seqscan = off');
   const { rows } = await analyst.query<{ 'QUERY PLAN': string }>(`explain ${query}`);
@@ -39,7 +39,7 @@ async function explained(query: string): Promise<string> {
   return rows.map((row) => row['QUERY PLAN']).join('\n');
 }
 
-/** What each index is made over, as PostgreSQL prints it, by its name; those that are not valid are left out. */
+/** What each valid index is on, as PostgreSQL prints it, by its name. */
 async function made(): Promise<ReadonlyMap<string, string>> {
   const { rows } = await analyst.query<[string, string]>({
     text: `select c.relname, pg_get_indexdef(c.oid, 1, false) from pg_index i join pg_class c on c.oid = i.indexrelid
@@ -50,7 +50,7 @@ async function made(): Promise<ReadonlyMap<string, string>> {
 }
 
 describe('the query that prints the indexes of a mirror', () => {
-  it('prints those whose columns there are, which the views’ questions are answered by', async () => {
+  it('prints indexes on present columns, and queries of the views use them', async () => {
     for (const statement of await printed()) await analyst.query(statement);
     const asked = [
       ['research_jobs_live', `_key = '42:7'`, 'research_jobs_by_key'],
@@ -77,7 +77,7 @@ describe('the query that prints the indexes of a mirror', () => {
     }
   });
 
-  it('makes each over the very expression of its view’s column', async () => {
+  it('prints each on the expression of its view’s column', async () => {
     for (const statement of await printed()) await analyst.query(statement);
     const indexes = await made();
     const keys = [...indexes].filter(([name]) => /_by_(?:list_)?key$/.test(name));
@@ -87,19 +87,19 @@ describe('the query that prints the indexes of a mirror', () => {
       const { rows } = await analyst.query<{ definition: string }>(
         `select regexp_replace(pg_get_viewdef('mirror.${table}_live'::regclass), '\\s+', ' ', 'g') as definition`,
       );
-      // An index over an expression has it in brackets.
+      // An index on an expression has it in brackets.
       expect(rows[0]?.definition).toContain(` ${over.slice(1, -1)} AS _${column},`);
     }
   });
 
-  it('says what each gains and costs, and nothing again that is there', async () => {
+  it('says what each gains and costs, and omits present indexes', async () => {
     const statements = await printed();
     for (const statement of statements) expect(statement).toMatch(/ms; \d+ bytes a row|; 8 bytes a row/);
     for (const statement of [...statements, ...statements]) await analyst.query(statement);
     expect((await made()).size).toBe(statements.length);
   });
 
-  it('makes the same as the statement of each kind', async () => {
+  it('prints the same as the statement of each kind', async () => {
     for (const statement of ONE_OF_EACH_KIND) await analyst.query(statement);
     const one = await made();
     expect(one.size).toBe(5);
@@ -110,7 +110,7 @@ describe('the query that prints the indexes of a mirror', () => {
 });
 
 describe('an index of a user', () => {
-  it('waits for an open transaction and keeps no page waiting; a new field’s column comes behind it', async () => {
+  it('waits for an open transaction and delays no page; a new field’s column follows it', async () => {
     const reader = new pg.Client({ connectionString: own.url });
     await reader.connect();
     await reader.query('begin isolation level repeatable read; select count(*) from mirror.lists');
@@ -133,7 +133,7 @@ describe('an index of a user', () => {
     expect((await made()).has('lists_by_key')).toBe(true);
   });
 
-  it('stays and is used where a new column comes and the view is made anew', async () => {
+  it('stays and is used after a new column comes and the view is recreated', async () => {
     for (const statement of await printed()) await analyst.query(statement);
     await analyst.query('create index mine on mirror.lists (_changed_at) where _deleted_at is null');
     const before = await made();

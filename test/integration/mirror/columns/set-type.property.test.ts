@@ -52,7 +52,7 @@ async function written(
     const [{ type: first = null } = {}] = await account.query<{ type?: string }>(
       `select type from mirror.columns where column_name = '${field}'`,
     );
-    // Nothing but nulls: there is no column.
+    // Only nulls: there is no column.
     if (first === null) return undefined;
     if (!('from' in types)) {
       let now = first;
@@ -78,7 +78,7 @@ async function written(
 }
 
 describe('after any changes of its type', () => {
-  it('rows, versions and counts are those of a mirror that had the last type from the beginning', async () => {
+  it('rows, versions and counts equal those of a mirror that always had the last type', async () => {
     let compared = 0;
     await fc.assert(
       fc.asyncProperty(

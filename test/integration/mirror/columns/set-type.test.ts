@@ -21,7 +21,7 @@ beforeEach(async () => {
 
 const run = (text: string): Promise<unknown> => sql.raw(text).execute(own.kysely);
 
-/** The second column is there, and the first batch is read, or filled: then something happens, once. */
+/** Calls `then` once, when the second column exists and the first batch is read or filled. */
 function whileFilled(happens: () => Promise<unknown>, when: 'read' | 'filled' = 'read'): Db {
   let made = false;
   let left = when === 'read' ? 2 : 3;
@@ -39,13 +39,13 @@ const secondColumns = () =>
      and attrelid in ('mirror.research_jobs'::regclass, 'mirror.research_jobs_history'::regclass)`,
   );
 
-/** What readers see of the jobs, but for the column. */
+/** What readers see of the jobs, except the column. */
 const unchanged = () =>
   account.query(`select _changed_at, _change_id, _raw, _hash from mirror.research_jobs
     union all select _changed_at, _change_id, _raw, _hash from mirror.research_jobs_history order by 2`);
 
 describe('a column that gets another type', () => {
-  it('says what is lost by it, with examples, and changes no row and no version otherwise', async () => {
+  it('says what would be lost, with examples, and changes no row or version', async () => {
     await account.page('research_jobs', '[{"job_id":1,"score":1.50},{"job_id":2,"score":7},{"job_id":3}]');
     await account.page('research_jobs', '[{"job_id":1,"score":"high"},{"job_id":2,"score":"low"}]');
     await account.page('research_jobs', '[{"job_id":2,"score":8}]');
@@ -63,7 +63,7 @@ describe('a column that gets another type', () => {
     expect(await unchanged()).toEqual(before);
   });
 
-  it('is whole where pages are written, rows and versions made while it is filled', async () => {
+  it('is complete although pages write rows and versions while it is filled', async () => {
     const other = await MirroredAccount.make(own, '43');
     for (let page = 0; page < 4; page += 1) {
       const items = Array.from({ length: 400 }, (_, index) => ({ job_id: page * 400 + index, score: index }));
@@ -76,7 +76,7 @@ describe('a column that gets another type', () => {
       turn += 1;
       if (turn > 30) return;
       for (const each of [account, other]) {
-        // Rows that were filled already, rows that were not, new ones; with a value and without one.
+        // Filled, unfilled and new rows; with a value and without.
         await each.page(
           'research_jobs',
           JSON.stringify([
@@ -104,14 +104,14 @@ describe('a column that gets another type', () => {
           case when jsonb_typeof(_raw -> 'score') = 'string' then _raw ->> 'score' end`),
       ).toEqual([]);
     }
-    // What was said first is counted, and what pages wrote since the columns changed places.
+    // Counted: what the trial found, and what pages wrote since the replacement.
     const unfit = [...(told?.unfit.values() ?? [])].reduce((sum, count) => sum + count, 0);
     expect(unfit).toBeGreaterThan(3_190);
     const counted = `select conflicts from mirror.columns where column_name = 'score'`;
     expect(Number((await lines(account, counted))[0])).toBeGreaterThanOrEqual(unfit);
   });
 
-  it('keeps what readers built on: order, grants, options, comments', async () => {
+  it('keeps the order, grants, options and comments of its views', async () => {
     await account.page(
       'research_jobs',
       '[{"job_id":1,"score":1,"created_at":"2026-01-02T03:04:05Z","completed_at":"2026-01-02T03:04:05Z","domain":"a.example"}]',
@@ -169,12 +169,12 @@ describe('a column that gets another type', () => {
     expect(await Promise.all(readers)).toEqual([[{ score: 1 }]]);
   });
 
-  it('loses a field that is never stored from now on, also while it is filled', async () => {
+  it('loses a field that is no longer stored, also while it is filled', async () => {
     await account.page('research_jobs', '[{"job_id":1,"score":1},{"job_id":2,"score":2}]');
     const strict = await MirroredAccount.make(own, '42', {
       excludeFields: { ...noFields(), research_jobs: ['score'] },
     });
-    // It knows the columns before the shadow is there.
+    // It knows the columns before the second one exists.
     await strict.page('research_jobs', '[]');
     const watched = whileFilled(
       () => strict.page('research_jobs', '[{"job_id":1,"score":1},{"job_id":2,"score":2}]'),
@@ -295,7 +295,7 @@ describe('a column that can’t get another type', () => {
 });
 
 describe('a change that is broken off', () => {
-  it('leaves nothing behind; after a kill, what is left goes with the next one', async () => {
+  it('leaves nothing behind; the next one removes what a kill left', async () => {
     const items = Array.from({ length: 1_200 }, (_, index) => ({ job_id: index, score: index }));
     await account.page('research_jobs', JSON.stringify(items));
     const stop = new AbortController();

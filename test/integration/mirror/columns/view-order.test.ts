@@ -16,7 +16,7 @@ const APPENDED =
 const COLUMNS = `select attname from pg_attribute where attrelid = '${VIEW}'::regclass and attnum > 0 order by attnum`;
 const columnsOf = async (): Promise<string> => (await lines(account, COLUMNS)).join(' ');
 
-/** The first load is over: the mirror was seen whole. */
+/** Ends the first load: the mirror was read completely. */
 const loaded = (): Promise<unknown> =>
   account.query(`insert into other._collections (_user_id, collection, complete_as_of) values (1, 'research_jobs', now())
     on conflict (_user_id, collection) do update set complete_as_of = now()`);
@@ -28,7 +28,7 @@ beforeEach(async () => {
 });
 
 describe('the columns of a live view', () => {
-  it('come into their place while the first load goes on, and behind the last one afterwards', async () => {
+  it('are put in order during the first load, and appended afterwards', async () => {
     await account.page('research_jobs', ITEMS);
     await account.page('research_jobs', '[{"job_id":2,"started_at":"2026-01-02"}]');
     const order = IN_ORDER.replace('created_at', 'created_at started_at');
@@ -38,7 +38,7 @@ describe('the columns of a live view', () => {
     expect(await columnsOf()).toBe(`${order} requested_at`);
   });
 
-  it('are appended where something depends on the view, which goes on', async () => {
+  it('are appended if something depends on the view', async () => {
     await account.query(`create view public.mine as select * from ${VIEW}`);
     await account.page('research_jobs', ITEMS);
     expect((await columnsOf()).split(' ').toSorted()).toEqual(APPENDED.split(' ').toSorted());
@@ -57,7 +57,7 @@ describe('the columns of a live view', () => {
     expect(await columnsOf()).toBe(IN_ORDER);
   });
 
-  it('keep their order in a view that somebody rebuilt', async () => {
+  it('keep their order in a view that was rebuilt by hand', async () => {
     await account.query(`create or replace view ${VIEW} as
       select _user_id::text || ':' || job_id::text as _key, _user_id, job_id, status, _first_seen_at, _changed_at, _change_id, _domain
       from other.research_jobs where _deleted_at is null and job_id > 0`);
@@ -68,7 +68,7 @@ describe('the columns of a live view', () => {
     );
   });
 
-  it('keep it where a trigger, a rule, a default or somebody else’s grant would be lost', async () => {
+  it('keep it if a trigger, a rule, a default or another role’s grant would be lost', async () => {
     await account.query(`alter view ${VIEW} alter column status set default 'new'`);
     await account.page('research_jobs', ITEMS);
     await arrangeLiveViews(own.db);

@@ -32,10 +32,10 @@ describe('the brake', () => {
     expect(await quality(account)).toEqual([{ blocked: '5', waiting: '8' }]);
   });
 
-  it('does not count rows that may be back', async () => {
+  it('does not count suspected returns', async () => {
     const account = await withJobs(30);
     await deleteAllBut(account, 'research_jobs', jobs(...upTo(25)));
-    // Five rows that were deleted a moment ago are seen too soon.
+    // Five rows return too soon after their deletion.
     await account.observe('research_jobs', jobs(...upTo(30)));
     expect(await account.suspects('research_jobs')).toHaveLength(5);
     expect(await quality(account)).toEqual([{ blocked: '0', waiting: '5' }]);
@@ -43,20 +43,20 @@ describe('the brake', () => {
     expect(await account.applyDeletions('research_jobs')).toMatchObject({ deleted: 1, blocked: 0 });
   });
 
-  it('judges list items over all lists of the account', async () => {
+  it('counts list items of all the account’s lists', async () => {
     const account = await newAccount();
     await account.observe('lists', itemsWith('list_id', [1, 2, 3]));
     for (const parent of ['1', '2', '3']) {
       await account.observe('list_items', itemsWith('id', upTo(20)), { parent });
     }
-    // 9 of 20 are much of one list and little of all three; 9 more are too many.
+    // 9 of 20 are a large share of one list and a small one of all three; 9 more are too many.
     const left = itemsWith('id', upTo(11));
     expect(await deleteAllBut(account, 'list_items', left, { parent: '1' })).toMatchObject({ deleted: 9 });
     expect(await deleteAllBut(account, 'list_items', left, { parent: '2' })).toMatchObject({ blocked: 9 });
     expect(await quality(account, 'list_items')).toEqual([{ blocked: '9', waiting: '0' }]);
   });
 
-  it('counts suspected items once where their list is suspected, too', async () => {
+  it('counts suspected items once if their list is suspected, too', async () => {
     const account = await newAccount();
     await account.observe('lists', itemsWith('list_id', [1, 2]));
     await account.observe('list_items', itemsWith('id', upTo(12)), { parent: '1' });

@@ -76,7 +76,7 @@ async function take(account: MirroredAccount, taken: Step): Promise<void> {
 }
 
 describe('after any sequence of pages and deletions', () => {
-  it.each(['soft', 'hard'] as const)('the counters are what counting finds (%s)', async (deletes) => {
+  it.each(['soft', 'hard'] as const)('the counters equal a count (%s)', async (deletes) => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 6, maxLength: 18 }), async (steps) => {
         const account = await newAccount({ deletes });
@@ -90,7 +90,7 @@ describe('after any sequence of pages and deletions', () => {
           expect(counters).toEqual(counts);
         }
         const user = account.fence.userId;
-        // The brake blocks all that is proven, or nothing.
+        // The brake blocks all proven deletions or none.
         const blocked = await account.query<{ held: string; proven: string }>(`
           select c.held_deletions as held, (
             select count(*) from mirror_sync.candidate as k
@@ -104,7 +104,7 @@ describe('after any sequence of pages and deletions', () => {
               and (s.live_rows <> 0 or exists (
                 select from mirror_sync.candidate as c where c._user_id = ${user} and c.parent = s.parent))`),
         ).toEqual([]);
-        // In the end one list is left, with one item.
+        // One list is left, with one item.
         await account.age(account.gracePeriodMs);
         await account.observe('lists', itemsWith('list_id', [1]));
         await account.observe('list_items', itemsWith('id', [0]), { parent: '1' });

@@ -37,7 +37,7 @@ const liveItems = (account: MirroredAccount): Promise<readonly string[]> =>
 const OF_LIST_1 = ['1 i0', '1 i1'];
 
 describe('a list that is deleted', () => {
-  it('takes its items along, and none of other lists', async () => {
+  it('is deleted with its items, and none of other lists', async () => {
     const account = await twoLists();
     expect(await deleteAllBut(account, 'lists', lists(1))).toMatchObject({
       deleted: 1,
@@ -89,13 +89,13 @@ describe('a list that is deleted', () => {
     expect(await liveItems(account)).toHaveLength(41);
     expect(await account.applyDeletions('lists', { accept: true })).toMatchObject({ deleted: 1, blocked: 0 });
     expect(await liveItems(account)).toHaveLength(30);
-    // It was accepted, so the next item is not blocked for it.
+    // It was accepted, so it does not count for the next item.
     expect(await deleteAllBut(account, 'list_items', items(29), { parent: '1' })).toMatchObject({
       deleted: 1,
     });
   });
 
-  it('has nothing suspected, in quarantine or unfinished any more, and is not read; other lists keep theirs', async () => {
+  it('has no suspects, quarantined items or unfinished rows, and is not read; other lists keep theirs', async () => {
     const account = await twoLists();
     const hostile = '[{"id":"i0","status":"open"},{"id":"i1"},{"id":"bad","n":1e200000},{"name":"no ID"}]';
     for (const parent of ['1', '2']) await account.observe('list_items', hostile, { parent });
@@ -136,7 +136,7 @@ describe('a list that is deleted', () => {
     },
   );
 
-  it.each(['soft', 'hard'] as const)('is read from its beginning when it is back (%s)', async (deletes) => {
+  it.each(['soft', 'hard'] as const)('is read from the beginning when it is back (%s)', async (deletes) => {
     const account = await twoLists({ deletes });
     await account.page('list_items', items(2), { parent: '2' });
     const read = { memory: { frontier: 'i1' }, fullAt: new Date(), polledAt: new Date() };
@@ -144,7 +144,7 @@ describe('a list that is deleted', () => {
     await deleteAllBut(account, 'lists', lists(1));
     await account.age(account.gracePeriodMs);
     await account.observe('lists', lists(1, 2));
-    // A walk that began before the list was deleted would go on behind items that are deleted now.
+    // A walk that began before the list was deleted would continue after deleted items.
     const late = account.observe('list_items', items(1), { parent: '2', obs: 4, after: 3 });
     await expect(late).rejects.toBeInstanceOf(Superseded);
     const scope = await account.storedScope('list_items', '2');
@@ -156,7 +156,7 @@ describe('a list that is deleted', () => {
     expect(await liveItems(account)).toHaveLength(4);
   });
 
-  it('goes in transactions of a bounded number of rows, its own row with the last of them', async () => {
+  it('is deleted in transactions of a bounded number of rows, its own row in the last one', async () => {
     const account = await newAccount();
     await account.observe('lists', lists(1, 2));
     // By SQL: 60,000 items as pages would take minutes.

@@ -13,7 +13,7 @@ const newAccount = testAccounts();
 
 const upTo = (last: number): number[] => Array.from({ length: last }, (_, index) => index + 1);
 
-/** Jobs 1 to 80; those up to 12 are proven gone. */
+/** Jobs 1 to 80; the deletion of 1 to 12 is proven. */
 async function withGoneJobs(options: Parameters<typeof newAccount>[0]): Promise<MirroredAccount> {
   const account = await newAccount(options);
   const ids = upTo(80);
@@ -82,7 +82,7 @@ describe('a deletion that Postgres refuses', () => {
       try {
         await account.query(keep);
         if (keep.includes('public.note')) await account.query(insertNotes(account.fence.userId));
-        // The second time finds nothing new, and forgets nothing.
+        // The second attempt finds nothing new and forgets nothing.
         for (const deleted of [10, 0]) {
           expect(await account.applyDeletions('research_jobs')).toMatchObject({ deleted, blocked: 0 });
           expect(await liveJobs(account)).toEqual([7, 11, ...upTo(80).slice(12)]);
@@ -101,7 +101,7 @@ describe('a deletion that Postgres refuses', () => {
     },
   );
 
-  it('of an item keeps its list whole, and names the list', async () => {
+  it('keeps the list whole if it concerns an item, and names the list', async () => {
     const account = await newAccount({ deletes: 'hard' });
     await account.observe('lists', itemsWith('list_id', upTo(40)));
     for (const parent of ['1', '2', '3']) {
@@ -148,7 +148,7 @@ describe('a deletion that Postgres refuses', () => {
     expect(await account.applyDeletions('research_jobs')).toMatchObject({ deleted: 12 });
   });
 
-  it('is none where the server can do nothing now: that is told as it is', async () => {
+  it('is not assumed while the server can do nothing: its error is thrown', async () => {
     const account = await withGoneJobs({ deletes: 'hard' });
     await account.query(
       `${FUNCTION} $$ begin raise exception 'full' using errcode = '53100'; end $$;

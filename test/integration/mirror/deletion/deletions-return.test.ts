@@ -74,7 +74,7 @@ describe('a deleted row that a stale page showed', () => {
     },
   );
 
-  it('and no page shows again is a suspected return for ten grace periods at most', async () => {
+  it('is a suspected return for at most ten grace periods unless a page shows it again', async () => {
     const account = await staleSighting();
     await account.age(9 * account.gracePeriodMs);
     await account.applyDeletions('research_jobs');
@@ -110,7 +110,7 @@ describe('a row with the content of a superseded version', () => {
     expect(await history(account)).toEqual(versions);
   });
 
-  it('of another row or another list is no contradiction', async () => {
+  it('is written if the version was another row’s or another list’s', async () => {
     const account = await newAccount();
     await account.observe('lists', '[{"list_id":1},{"list_id":2}]');
     await account.observe('list_items', '[{"id":"x","n":1}]', { parent: '1' });
@@ -122,10 +122,10 @@ describe('a row with the content of a superseded version', () => {
   });
 });
 
-describe('rows whose last change lies ahead, since the database’s clock went back', () => {
+describe('rows whose last change is in the future, since the database’s clock went back', () => {
   const HOUR = 3_600_000;
 
-  it('are suspected and deleted like others, and come and turn back like others', async () => {
+  it('are suspected, deleted, undeleted and restored like others', async () => {
     const account = await newAccount();
     await account.observe('research_jobs', '[{"job_id":1,"status":"a"},{"job_id":2}]');
     await account.observe('research_jobs', '[{"job_id":1,"status":"b"},{"job_id":2}]');
@@ -144,7 +144,7 @@ describe('rows whose last change lies ahead, since the database’s clock went b
 });
 
 describe('with MIRROR_DELETES=hard', () => {
-  it('a row is removed, and its last image is in the history under the deletion’s own change ID', async () => {
+  it('a row is removed, and history has its last version under the deletion’s own change ID', async () => {
     const account = await newAccount({ deletes: 'hard' });
     await account.observe('research_jobs', '[{"job_id":1,"status":"a"},{"job_id":2,"status":"b"}]');
     expect(await deleteAllBut(account, 'research_jobs', jobs(2))).toMatchObject({

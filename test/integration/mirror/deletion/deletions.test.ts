@@ -25,7 +25,7 @@ describe('suspected deletions that two walks show together', () => {
   const record = (account: MirroredAccount, change: Partial<SuspectChange>, obs: number) =>
     account.mirror.recordSuspects(account.fence, account.scope('research_jobs'), pair(change), obs);
 
-  it('are raised by one whole walk and proven by the next', async () => {
+  it('are added by one whole walk and proven by the next', async () => {
     const account = await withJobs(1, 2);
     await record(account, { add: [{ key: '2', kind: 'pair' }] }, 1);
     expect(await account.suspects('research_jobs')).toMatchObject([{ key: '2', kind: 'pair' }]);
@@ -34,14 +34,14 @@ describe('suspected deletions that two walks show together', () => {
     expect(await liveJobs(account)).toEqual([1]);
   });
 
-  it('are replaced by what one answer suspects, which needs two proofs again', async () => {
+  it('are replaced by suspects of one answer, which need two proofs again', async () => {
     const account = await withJobs(1, 2);
     await record(account, { add: [{ key: '2', kind: 'pair' }] }, 1);
     await account.observe('research_jobs', jobs(1), { proof: SNAPSHOT });
     expect(await account.suspects('research_jobs')).toMatchObject([{ kind: 'snapshot', proven: false }]);
   });
 
-  it('are out of date when a later page is written: it may have seen the rows', async () => {
+  it('are superseded by a later page, which may have seen the rows', async () => {
     const account = await withJobs(1, 2);
     await account.observe('research_jobs', jobs(2));
     await expect(record(account, { add: [{ key: '2', kind: 'pair' }] }, 1)).rejects.toBeInstanceOf(
@@ -50,7 +50,7 @@ describe('suspected deletions that two walks show together', () => {
     expect(await suspectKeys(account)).toEqual([]);
   });
 
-  it('rest on the live rows that a walk did not see', async () => {
+  it('are the live rows that a walk did not see', async () => {
     const account = await newAccount();
     await account.observe('watchlist', itemsWith('id', ['1', '10', '9', 'a']));
     await account.age(account.gracePeriodMs);
@@ -58,11 +58,11 @@ describe('suspected deletions that two walks show together', () => {
     const seen = new Set(['10', 'x']);
     const { db } = account.database;
     const missing = await liveKeysMissing(db, account.scope('watchlist'), (key) => seen.has(key));
-    // One that came too lately to be suspected is missing, too: the walk did not see everything.
+    // A row that came too recently to be suspected is missing, too: the walk did not see everything.
     expect(missing.map(({ key }) => key)).toEqual(['1', '9', 'a', 'new']);
   });
 
-  it('are found over more rows than one statement reads', async () => {
+  it('are found among more rows than one statement reads', async () => {
     const account = await newAccount();
     await account.query(`
       insert into mirror.research_jobs (_user_id, job_id, _first_seen_at, _changed_at, _change_id, _hash, _raw)
@@ -98,7 +98,7 @@ describe('a page that very many rows are missing from', () => {
 });
 
 describe('suspected deletions', () => {
-  it('are listed by scope: since when, of what kind, how many', async () => {
+  it('are listed by scope with time, kinds and numbers', async () => {
     const account = await newAccount();
     await account.observe('lists', itemsWith('list_id', [1, 2]));
     for (const parent of ['1', '2']) {
@@ -119,7 +119,7 @@ describe('suspected deletions', () => {
     expect(second?.lastSuspectedAt).toEqual(new Date(latest?.at ?? 0));
   });
 
-  it('are not used to begin a page at', async () => {
+  it('are not cursors to begin a page at', async () => {
     const account = await withJobs(1, 2, 3, 4);
     await account.observe('research_jobs', jobs(4, 1), { proof: falling(null, 1) });
     const { db } = account.database;
@@ -129,7 +129,7 @@ describe('suspected deletions', () => {
     expect(await predecessor(db, scope, 'falling', '1', 5)).toBe('4');
   });
 
-  it('of an item in one list are nothing to an item with the same ID in another', async () => {
+  it('do not concern an item with the same ID in another list', async () => {
     const account = await newAccount();
     await account.observe('lists', itemsWith('list_id', [1, 2]));
     const seen = async (parent: string, ...ids: readonly string[]): Promise<void> => {
@@ -165,7 +165,7 @@ describe('suspected deletions', () => {
 });
 
 describe('a row that the service does not have any more', () => {
-  it('is deleted with what was stored of it among unfinished rows and in quarantine', async () => {
+  it('is deleted from unfinished rows and quarantine, too', async () => {
     const account = await newAccount();
     await account.observe('research_jobs', '[{"job_id":1,"status":"open"},{"job_id":2,"status":"open"}]');
     await account.observe('research_jobs', '[{"job_id":1,"status":"open","n":1e200000}]');
@@ -176,7 +176,7 @@ describe('a row that the service does not have any more', () => {
     expect(await account.query(`select key from mirror.quarantine where _user_id = ${user}`)).toEqual([]);
   });
 
-  it('is deleted in one of several transactions where there are many, and none is left out', async () => {
+  it('is deleted, one of many, in several transactions that leave none out', async () => {
     const account = await newAccount();
     const ids = Array.from({ length: 2_500 }, (_, id) => id);
     await account.observe('research_jobs', jobs(...ids));

@@ -36,7 +36,7 @@ async function forget(
   return done;
 }
 
-/** The account with its next owner. */
+/** The account under its next owner. */
 async function owned(): Promise<void> {
   await run(`update mirror_sync.account set owner = 'tests', token = 1 where _user_id = ${user}`);
   account = await MirroredAccount.make(database, String(user));
@@ -46,7 +46,7 @@ async function run<T>(text: string): Promise<T[]> {
   return (await sql<T>`${sql.raw(text)}`.execute(database.kysely)).rows;
 }
 
-/** Rows of the account's, each as its values joined by `/`. */
+/** The account's rows, each as its values joined by `/`. */
 async function rowsOf(columns: string, table: string, more = ''): Promise<string[]> {
   const rows = await run<{ row: string }>(
     `select concat_ws('/', ${columns}) as row from ${table} where _user_id = ${user} ${more} order by 1`,
@@ -86,7 +86,7 @@ async function fill(): Promise<void> {
 }
 
 describe('a row that is forgotten', () => {
-  it('is nowhere any more, nor is anything that names it; all others stay', async () => {
+  it('is removed with everything that names it; all other rows stay', async () => {
     await fill();
     expect((await rowsWith(database.db, SECRET)).length).toBeGreaterThan(6);
     const would = await forget('research_jobs', ['7'], { dryRun: true });
@@ -111,7 +111,7 @@ describe('a row that is forgotten', () => {
     expect(await rowsOf(scope, 'mirror_sync.scope', jobs)).toEqual(['1/{"limit": {"a": 1}}/t']);
   });
 
-  it('is taken from a daemon that has it in memory, and its hash stands in the watermark’s order', async () => {
+  it('is taken from a daemon that has it in memory, and its hash is in the watermark’s order', async () => {
     await fill();
     const [before = ''] = await rowsOf('change_id', 'mirror_sync.account');
     const { changeId } = await forget('research_jobs', ['7', '8']);
@@ -128,7 +128,7 @@ describe('a row that is forgotten', () => {
     expect(BigInt(id)).toBeGreaterThan(BigInt(changeId ?? 0));
   });
 
-  it('is brought back by no page, event or second try, and is counted', async () => {
+  it('is not brought back by a page, an event or a second attempt, and is counted', async () => {
     await fill();
     await forget('research_jobs', ['7']);
     await owned();
@@ -159,7 +159,7 @@ describe('a row that is forgotten', () => {
     expect(unequal.map(({ key, kind }) => `${key} ${kind}`)).toEqual(['7 forgotten', '99 missing']);
   });
 
-  it('comes again once it is taken back', async () => {
+  it('is mirrored again once the erasure is taken back', async () => {
     await fill();
     await forget('research_jobs', ['7']);
     const rows = ['7', '5'].map((key) => ({ parent: '', key }));
@@ -169,7 +169,7 @@ describe('a row that is forgotten', () => {
     expect(await account.page('research_jobs', '[{"job_id": 7}]')).toMatchObject({ outcomes: ['inserted'] });
   });
 
-  it('of which nothing is here is not recorded; one that was forgotten stays so', async () => {
+  it('is not recorded if nothing of it is here; a forgotten one stays forgotten', async () => {
     await fill();
     const again = async (key: string) => (await forget('research_jobs', [key])).rows;
     expect(await again('12345')).toMatchObject([{ unknown: true, already: false }]);
@@ -190,7 +190,7 @@ describe('a list that is forgotten', () => {
     await account.page('list_items', items('other'), { parent: '6' });
   });
 
-  it('takes its items with it, which no reading of the list brings back', async () => {
+  it('is removed with its items, which no reading of the list brings back', async () => {
     await run(`insert into mirror.sync_log select _user_id, 1, 'list_items', 5, 'full', now(), now(), 'completed', 0,0,0,0,0,0,0,0,0,
       'list_items/5: ${SECRET}' from mirror_sync.account where _user_id = ${user}`);
     const { rows } = await forget('lists', ['5']);
@@ -206,7 +206,7 @@ describe('a list that is forgotten', () => {
     expect(live).toEqual(['list_items/2', 'lists/1']);
   });
 
-  it('is another thing than one of its items', async () => {
+  it('is not one of its items', async () => {
     const item = { id: 'i1', name: `${SECRET} one` };
     await store({ id: 'l5', type: 'list.updated', data: { list_id: 5, item } });
     const { rows } = await forget('list_items', ['i1'], { parent: '5' });

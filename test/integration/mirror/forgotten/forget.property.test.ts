@@ -17,7 +17,7 @@ let users = 0;
 const TABLES = ['research_jobs', 'lists', 'list_items', 'watchlist'] as const;
 const PARENT = { research_jobs: '', lists: '', list_items: '3', watchlist: '' };
 const FIELD = { research_jobs: 'job_id', lists: 'list_id', list_items: 'id', watchlist: 'id' };
-/** Keys that contain each other, and that mean something in SQL, JSON and LIKE. */
+/** Keys that contain each other or have a meaning in SQL, JSON and LIKE. */
 const TEXT_KEYS = ['a', 'aa', '1', '11', 'a:b', '%', '_', `it's "so"`, '\\', 'ä', '{"x":1}'];
 const NUMBER_KEYS = ['1', '2', '3', '11', '12', '-1', '9223372036854775807'];
 
@@ -40,7 +40,7 @@ const step: fc.Arbitrary<Step> = fc
     return { ...rest, key: keys[key % keys.length] ?? '' };
   });
 
-/** Stands in every text that is about the row, and in no other. */
+/** A marker in every text about the row, and in no other. */
 function markerOf({ table, key }: Pick<Step, 'table' | 'key'>, userId: string): string {
   return `<${userId}|${table}|${Buffer.from(key).toString('hex')}>`;
 }
@@ -66,7 +66,7 @@ async function play(account: MirroredAccount, { table, key, what }: Step, round:
   }
 }
 
-/** Of what is counted and of who did it. */
+/** Tables of counters and of who did what. */
 const COUNTED = [
   'account',
   'installation',
@@ -77,7 +77,7 @@ const COUNTED = [
   'operator_log',
 ];
 
-/** What the forgotten rows' markers do not stand in, of all tables that have no counters. */
+/** Rows without the forgotten rows' markers, of all tables without counters. */
 async function others(): Promise<string[]> {
   const all = await rowsWith(database.db, '');
   return all.filter(
@@ -122,7 +122,7 @@ describe('forgetting', () => {
   });
 });
 
-/** Without what names no content: the daemon's own state, and submissions that were emptied. */
+/** Without tables that name no content: the daemon's own state, and emptied submissions. */
 function withoutState(rows: readonly string[]): string[] {
   const empty = /^"mirror"\."submissions": \(\d+,\d+,\w+,,\{\},/;
   const state = /^"mirror_sync"\."(?:unsettled|hint|event_seen)"/;

@@ -46,7 +46,7 @@ interface Change {
   readonly after: string | null;
 }
 
-/** What a page or a deletion changes, by what was known of each job: its fields, and whether it is there. */
+/** What a page or a deletion changes, by each job's known fields and whether it is live. */
 class Memory {
   readonly #known = new Map<number, { fields: Fields; live: boolean }>();
 
@@ -90,7 +90,7 @@ const sorted = (changes: readonly Change[]): string[] =>
     .map(({ key, op, field, before, after }) => JSON.stringify([key, op, field, before, after]))
     .toSorted();
 
-/** Between row_story of each row, and changes. */
+/** Differences between each row's row_story and `changes`. */
 const differences = (user: number): string => {
   const stories = `
     select k.key, s.at, s.what, s.field, s.before, s.after from (

@@ -12,7 +12,7 @@ const changes = (account: MirroredAccount, collection: string) =>
      where _user_id = ${account.fence.userId} and collection = '${collection}' order by change_id, field`,
   );
 
-it('has a key for each table: its key columns, the account its user', async () => {
+it('has a key for each table: its key columns; the account’s is its user', async () => {
   await scene.open(scene.first);
   await scene.first.page('account', '[{"user_id":1,"credits":5}]');
   await scene.first.page('account', '[{"user_id":1,"credits":4}]');
@@ -24,7 +24,7 @@ it('has a key for each table: its key columns, the account its user', async () =
   expect(await changes(scene.second, 'account')).toEqual([]);
 });
 
-it('calls nothing an insert whose version before is not kept, and names no field of it', async () => {
+it('reports no insert and no fields for a row whose earlier version is not kept', async () => {
   await scene.first.page('research_jobs', '[{"job_id":1,"n":1}]');
   await scene.first.page('research_jobs', '[{"job_id":1,"n":2}]');
   await scene.first.page('research_jobs', '[{"job_id":1,"n":3}]');
@@ -44,7 +44,7 @@ it('shows nothing of a table whose rows or versions are hidden from the reader',
   await scene.first.query('revoke select on mirror.research_jobs_history from mirror_reader');
   await scene.first.query('revoke select on mirror.lists from mirror_reader');
   await expect(collections()).rejects.toThrow('permission denied');
-  // By its owner's rights it leaves out what they may not read.
+  // The view leaves out what its owner's rights do not cover.
   await scene.first.query('alter view mirror.changes reset (security_invoker)');
   expect(await collections()).toEqual([{ collection: 'account' }, { collection: 'list_items' }]);
 });

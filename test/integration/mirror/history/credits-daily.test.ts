@@ -5,7 +5,7 @@ import type { MirroredAccount } from '../../../support/mirror/mirrored-account.t
 
 const scene = accountsWithHistory();
 
-/** Gives the account these credits, as of a moment that lies in the past. */
+/** Gives the account these credits as of a past moment. */
 async function credits(account: MirroredAccount, at: string, amount: string): Promise<void> {
   await account.page('account', `[{"user_id":${account.fence.userId},"credits":${amount}}]`);
   const moved = `where _user_id = ${account.fence.userId} and _changed_at > now() - interval '1 minute'`;
@@ -18,7 +18,7 @@ async function credits(account: MirroredAccount, at: string, amount: string): Pr
 const utc = (daysAgo: number, time: string) =>
   `((now() at time zone 'UTC')::date - ${daysAgo} + time '${time}') at time zone 'UTC'`;
 
-it('adds up what fell and what rose, day by day, and carries on over days without a change', async () => {
+it('adds up decreases and increases by day, and continues over days without a change', async () => {
   const { first, second } = scene;
   await scene.open(first);
   await credits(first, utc(3, '00:00'), '100.50');

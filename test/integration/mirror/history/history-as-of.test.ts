@@ -49,7 +49,7 @@ describe('since when history covers an account', () => {
     expect(await versions()).toEqual(before);
   });
 
-  it('is never, where no history is kept from the first page on', async () => {
+  it('is undefined if no history is kept from the first page on', async () => {
     const third = await MirroredAccount.make(scene.database, '3');
     await open(third, false);
     expect(await coverage(third)).toMatchObject([
@@ -59,7 +59,7 @@ describe('since when history covers an account', () => {
     await third.query('delete from mirror._collections where _user_id = 3');
   });
 
-  it('is forgotten while no history is kept, and begins again afterwards', async () => {
+  it('is forgotten while no history is kept, and starts again afterwards', async () => {
     const [before] = await coverage(scene.first);
     await open(scene.first, false);
     expect(await coverage(scene.first)).toMatchObject([{ history_from: null }, { history_from: null }]);
@@ -69,7 +69,7 @@ describe('since when history covers an account', () => {
     expect(Number(after?.history_from)).toBeGreaterThan(Number(before?.history_from));
   });
 
-  it('is no earlier than now for what was mirrored before anybody noted it', async () => {
+  it('is not before now for rows that were mirrored before it was noted', async () => {
     await cover(scene.first, null, null);
     await open(scene.first);
     expect(await coverage(scene.first)).toContainEqual({
@@ -77,7 +77,7 @@ describe('since when history covers an account', () => {
       mirrored_from: Number.NEGATIVE_INFINITY,
       history_from: expect.any(Date) as Date,
     });
-    // What is known of the versions stays.
+    // What is known of the versions stays as it is.
     await cover(scene.first, null, '2026-04-01Z');
     await open(scene.first);
     expect(await coverage(scene.first)).toContainEqual({
@@ -87,7 +87,7 @@ describe('since when history covers an account', () => {
     });
   });
 
-  it('is written by the account’s owner alone', async () => {
+  it('is written only by the account’s owner', async () => {
     await expect(
       openHistory(
         scene.database.db,
@@ -120,7 +120,7 @@ describe('<table>_as_of', () => {
     expect(await refusal(february)).toEqual([`${february}: ${covered}`, nothing]);
     expect(await refusal('-infinity')).toEqual([`-infinity: ${covered}`, nothing]);
     expect(await refusal(may)).toBeUndefined();
-    // History was switched on later, or is kept for so long.
+    // History was switched on later, or its retention ends there.
     const later = 'history covers it from 2026-06-01 00:00:00+00 on';
     for (const from of ['2026-03-01Z', '-infinity', null]) {
       await cover(scene.first, from, '2026-06-01Z');
@@ -128,7 +128,7 @@ describe('<table>_as_of', () => {
     }
     await cover(scene.first, '-infinity', '2026-06-01Z');
     expect(await refusal('-infinity')).toEqual([`-infinity: ${later}`, lost]);
-    // It is switched off.
+    // History is switched off.
     for (const from of ['2026-03-01Z', '-infinity', null]) {
       await cover(scene.first, from, null);
       expect(await refusal(may)).toEqual([`${may}: no history of account 1 is kept`, lost]);
@@ -181,7 +181,7 @@ describe('<table>_as_of', () => {
     await scene.first.query('delete from mirror.research_jobs_history');
   });
 
-  it('takes the conditions of a query into table and history: a job comes by its key, the check runs once', async () => {
+  it('applies a query’s conditions to table and history: a job is found by its key, the check runs once', async () => {
     const jobs = (a: number) => JSON.stringify(Array.from({ length: 200 }, (_, n) => ({ job_id: n + 1, a })));
     for (const a of [1, 2]) await scene.first.page('research_jobs', jobs(a));
     await scene.first.query('analyze mirror.research_jobs, mirror.research_jobs_history');
@@ -199,7 +199,7 @@ describe('<table>_as_of', () => {
     await scene.first.query('delete from mirror.research_jobs; delete from mirror.research_jobs_history');
   });
 
-  it('gives columns that came later, in a session that used it before, too', async () => {
+  it('returns columns that came later, also in a session that used it before', async () => {
     await cover(scene.first, '-infinity', '-infinity');
     await cover(scene.second, '-infinity', '-infinity');
     await scene.first.page('research_jobs', '[{"job_id":1,"status":"a"}]');
@@ -224,7 +224,7 @@ describe('<table>_as_of', () => {
     expect(await as('infinity')).toEqual(['b 1 5']);
   });
 
-  it('may be called by readers, by nobody else', async () => {
+  it('may be called by readers only', async () => {
     await scene.database.kysely.transaction().execute(async (trx) => {
       await sql`set local role mirror_reader`.execute(trx);
       for (const name of COLLECTION_NAMES) {

@@ -11,7 +11,7 @@ beforeEach(async () => {
 });
 
 describe('columns for new fields', () => {
-  it('do not disturb columns that somebody made in history alone, or dropped there', async () => {
+  it('leave alone columns that were added or dropped by hand in history', async () => {
     await account.query('alter table mirror.lists_history add column size text');
     await account.page('lists', '[{"list_id":1,"size":1,"name":"a"}]');
     await account.query('drop view mirror.lists_versions');
@@ -20,14 +20,14 @@ describe('columns for new fields', () => {
     await account.page('lists', '[{"list_id":1,"size":2,"name":"b","more":true}]');
     const [column] = await lines(account, `select column_name from mirror.columns where field = 'size'`);
     expect(column).toMatch(/^size_[0-9a-f]{6}$/);
-    // The view that was dropped came back with the next column.
+    // The dropped view is back with the next column.
     const versions = `select ${column}, name, more from mirror.lists_versions order by _change_id`;
     expect(await lines(account, versions)).toEqual(['1 - -', '2 - -', '2 b true']);
   });
 });
 
 describe('what is archived', () => {
-  it('leaves out columns that have another type in history, a narrower one, or are computed there', async () => {
+  it('leaves out columns that have another or a narrower type in history, or are computed there', async () => {
     await account.page('lists', '[{"list_id":1,"size":12.5,"name":"a","note":"mine","rank":1}]');
     await account.query(`
       drop view mirror.lists_versions;
@@ -41,7 +41,7 @@ describe('what is archived', () => {
     expect(await lines(account, archived)).toEqual(['- - computed 1 12.5', '- - computed 2 1234.5']);
   });
 
-  it('leaves out a column that was dropped from both, wherever it was', async () => {
+  it('leaves out a column that was dropped from both, at any position', async () => {
     const tables = ['lists', 'lists_history'] as const;
     const width = async (table: string): Promise<number> => {
       const widest = `select max(attnum) from pg_attribute where attrelid = 'mirror.${table}'::regclass`;
@@ -63,7 +63,7 @@ describe('what is archived', () => {
 
 describe('the view of versions', () => {
   it.each(['versions', 'live'])(
-    'that somebody rebuilt with its columns is left alone: %s',
+    'is left alone if it was rebuilt by hand with its columns: %s',
     async (suffix) => {
       const view = `mirror.watchlist_${suffix}`;
       const [text] = await lines(account, `select rtrim(pg_get_viewdef('${view}'), ';')`);

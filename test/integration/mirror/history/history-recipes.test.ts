@@ -6,7 +6,7 @@ import { deleteAllBut } from '../../../support/mirror/deleting.ts';
 import { recipes } from '../../../support/rules/recipes.ts';
 
 const all = await recipes();
-/** What makes a reader's own tables, which the other recipes need. */
+/** Statements that create a reader's own tables, which the other recipes need. */
 const MAKES = all.map(({ statement }) => statement).filter((text) => /^create (?:table|index)/.test(text));
 
 const database = testDatabase();
@@ -31,7 +31,7 @@ beforeAll(async () => {
   await account.query('create schema crm');
   await account.query('create table crm.companies (id bigint, url text, enriched_at timestamptz)');
   await account.query(`insert into crm.companies values (1, 'https://a.example', null)`);
-  // And those that follow changes.
+  // And the tables that follow changes.
   for (const statement of MAKES) await account.query(statement);
   client = new pg.Client({ connectionString: database.url });
   await client.connect();
@@ -60,7 +60,7 @@ describe('docs/recipes.md', () => {
     },
   );
 
-  it('shows what is known of each watched company, and its score over time', async () => {
+  it('shows each watched company’s data, and its score over time', async () => {
     const found = (part: string): string =>
       all.find(({ statement }) => statement.includes(part))?.statement ?? '';
     expect(await rowsOf(found('from mirror.watchlist_live w'), [])).toMatchObject([
@@ -82,7 +82,7 @@ describe('docs/recipes.md', () => {
     expect(await rowsOf(found('as median'), [])).toMatchObject([{ median: { minutes: 1 } }]);
   });
 
-  it('shows what is different from yesterday', async () => {
+  it('shows the differences from yesterday', async () => {
     const changed = all.find(({ statement }) => statement.includes('as before'))?.statement ?? '';
     expect(await rowsOf(changed, [])).toEqual([
       { what: 'new', _user_id: '1', job_id: '1', before: null, now: 'completed' },

@@ -52,7 +52,7 @@ const itemOf = (
 const snapshot = { proof: { kind: 'snapshot' } } as const;
 
 it.each(['soft', 'hard'] as const)(
-  'the mirror as of every moment is what it was then: MIRROR_DELETES=%s',
+  'the mirror as of any moment equals the mirror at that moment: MIRROR_DELETES=%s',
   async (deletes) => {
     const steps = fc.array(step, { minLength: 2, maxLength: 12 });
     await fc.assert(
@@ -87,7 +87,7 @@ it.each(['soft', 'hard'] as const)(
         const columns = ['job_id', 'n', ...(added?.names ?? [])];
         const plain = (item: Record<string, unknown>) =>
           Object.fromEntries(columns.map((name) => [name, name in item ? String(item[name]) : null]));
-        /** The mirror as of a moment, beside what it was then. */
+        /** The mirror as of a moment, and what it was then. */
         const compare = async (at: string, rows: readonly Record<string, unknown>[]): Promise<void> => {
           const known = await account.query<{ _raw: unknown; _deleted_at: unknown }>(`
             select ${columns.join()}, _raw, _deleted_at from mirror.research_jobs_as_of(${at}) where _user_id = ${run} order by job_id`);

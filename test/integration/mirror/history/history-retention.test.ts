@@ -29,7 +29,7 @@ describe('retention of history (MIRROR_HISTORY=400d)', () => {
       update mirror._collections set mirrored_from = now() - interval '${hours} hours', history_from = now() - interval '${hours} hours'
       where _user_id = ${account.fence.userId} and collection = 'lists'`);
 
-  it('removes what was superseded before, and shows readers since when history is complete', async () => {
+  it('removes older versions, and shows readers since when history is complete', async () => {
     await since(scene.second, 5);
     await since(scene.first, 5);
     for (const n of [1, 2, 3]) {
@@ -50,7 +50,7 @@ describe('retention of history (MIRROR_HISTORY=400d)', () => {
     await expect(at(3.5)).rejects.toThrow(/history covers it from/);
   });
 
-  it('never moves the beginning back, nor begins where no history is kept', async () => {
+  it('never moves the beginning back, and sets none while no history is kept', async () => {
     await since(scene.second, 1);
     const [lists] = await coverage();
     await prune(3 * HOUR);
@@ -73,7 +73,7 @@ describe('retention of history (MIRROR_HISTORY=400d)', () => {
     expect(await coverage()).toEqual(before);
   });
 
-  it('moves the beginning first: a stop in the middle leaves nothing that readers take for whole', async () => {
+  it('moves the beginning first: after a stop in between, readers take no incomplete history for complete', async () => {
     await since(scene.second, 10);
     await scene.second.query(
       `create function public.fail() returns trigger language plpgsql as 'begin raise exception ''stop''; end'`,

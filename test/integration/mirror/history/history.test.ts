@@ -29,7 +29,7 @@ describe('history', () => {
     ]);
   });
 
-  it('of a row has no gap and no overlap, except for the time of a deletion', async () => {
+  it('has no gap and no overlap for a row, except for the time of a deletion', async () => {
     const account = await newAccount();
     await account.page('research_jobs', '[{"job_id":1,"status":"a"}]');
     await account.page('research_jobs', '[{"job_id":1,"status":"b"}]');
@@ -63,7 +63,7 @@ describe('history', () => {
     expect(await lines(account, chain)).toEqual(['a true true', 'b false true', 'c - -']);
   });
 
-  it('is archived for all rows, or the transaction ends: one that is missing or deleted has no version', async () => {
+  it('is archived for all rows or the transaction fails: a missing or deleted row has no version', async () => {
     const account = await newAccount();
     await account.page('research_jobs', '[{"job_id":1},{"job_id":2},{"job_id":3}]');
     await deleteAllBut(account, 'research_jobs', '[{"job_id":1},{"job_id":3}]', { accept: true });
@@ -112,7 +112,7 @@ describe('a field that is never stored (MIRROR_EXCLUDE_FIELDS)', () => {
     expect(await traces(account)).toBe(0);
   });
 
-  it('leaves rows when it is excluded later, as soon as they are read; and versions by what docs/recipes.md says', async () => {
+  it('is removed from rows as soon as they are read, and from versions by the recipe of docs/recipes.md', async () => {
     const before = await newAccount();
     const page = '[{"bulk_job_id":1,"n":1,"secret":"hidden"},{"bulk_job_id":2,"n":1,"secret":"hidden"}]';
     await before.page('bulk_research_jobs', page);
@@ -125,7 +125,7 @@ describe('a field that is never stored (MIRROR_EXCLUDE_FIELDS)', () => {
     ).toMatchObject({
       outcomes: ['unchanged'],
     });
-    // The row that is deleted, and its last version.
+    // The deleted row and its last version.
     expect(await traces(account)).toBe(2);
     for (const name of ['bulk_research_jobs', 'bulk_research_jobs_history']) {
       await account.query(

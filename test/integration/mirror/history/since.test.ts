@@ -40,7 +40,7 @@ async function statement(part: string): Promise<string> {
 }
 
 describe('<table>_since', () => {
-  it('gives what changed in each account since its mark, all of an account without one, and each row once', async () => {
+  it('returns each account’s changes since its mark, all rows of an account without one, each row once', async () => {
     await one.page('research_jobs', jobs(1, 2, 3));
     expect(await since({})).toEqual(['1:1', '1:2', '1:3']);
     await two.page('research_jobs', jobs(1, 2));
@@ -50,7 +50,7 @@ describe('<table>_since', () => {
     expect(await since({ 1: changeId(0), 2: changeId(2) }, '2')).toEqual(['1:1', '1:3']);
   });
 
-  it('gives what was removed by its last image, unless it came back', async () => {
+  it('returns the last version of a removed row, unless it came back', async () => {
     const mark = { 1: changeId(4), 2: changeId(2) };
     await only(one, jobs(1, '{"job_id":2,"status":"completed"}'));
     expect(await since(mark)).toEqual(['1:3 gone']);
@@ -60,14 +60,14 @@ describe('<table>_since', () => {
     expect(await since(mark)).toEqual(['1:3 gone']);
   });
 
-  it('says what is wrong with its marks', async () => {
+  it('raises errors that say what is wrong with its marks', async () => {
     for (const marks of [`'[]'`, `'7'`, 'null'])
       await expect(one.query(`select from mirror.research_jobs_since(${marks})`)).rejects.toThrow(
         'research_jobs_since: marks must be a JSON object',
       );
   });
 
-  it('is there for each table, and for readers', async () => {
+  it('exists for each table, and for readers', async () => {
     const login = await createReaderLogin(database.url);
     const client = new pg.Client({ connectionString: login.url });
     await client.connect();
@@ -96,7 +96,7 @@ describe('the recipe for a copy', () => {
     const three = await MirroredAccount.make(database, '3', { deletes: 'hard', gracePeriodMs: 0 });
     await three.page('research_jobs', jobs(7, 8));
     await only(one, jobs(1, '{"job_id":2,"status":"failed"}', 9));
-    // The usual filter of incremental tools shows nothing of an account that is behind.
+    // The usual filter of incremental tools misses an account that is behind.
     const usual =
       'select distinct _user_id from mirror.research_jobs where _change_id > (select max(_change_id) from crm.jobs)';
     expect(await one.query(usual)).toEqual([{ _user_id: '1' }]);
@@ -109,11 +109,11 @@ describe('the recipe for a copy', () => {
 });
 
 describe('the reading of some changes', () => {
-  it('takes the index in a large table: a few pages, not all of them', async () => {
+  it('uses the index in a large table: a few pages, not all of them', async () => {
     const large = await createMigratedDatabase();
     const account = await MirroredAccount.make(large, '1');
     await account.page('research_jobs', jobs(1));
-    // One account is behind the other: the planner takes account and change ID for independent.
+    // One account is behind the other: the planner assumes that account and change ID are independent.
     await account.query(`
       insert into mirror.research_jobs (_user_id, job_id, _first_seen_at, _changed_at, _change_id, _hash, _raw)
       select 1 + id % 2, id, now(), now(), case id % 2 when 0 then 1000000 + id else id end, '',
@@ -133,7 +133,7 @@ describe('the reading of some changes', () => {
     );
     const all = size?.all ?? 0;
     expect(all).toBeGreaterThan(3000);
-    // The catalogue's are among them.
+    // Including those of the catalogue.
     expect(pages).toBeLessThan(all / 2);
     await large.drop();
   });

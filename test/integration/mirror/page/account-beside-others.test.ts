@@ -13,8 +13,8 @@ const PAGES = 20;
 const page = (nth: number, n: number): string =>
   JSON.stringify(Array.from({ length: PAGE }, (_, i) => ({ job_id: nth * PAGE + i + 1, n })));
 
-// PostgreSQL's statistics know other accounts only: by them the new one has no rows, and any index that begins with
-// _user_id is as good as the primary key. What is counted are rows that were read, not how long that took.
+// PostgreSQL's statistics know only other accounts: by them the new one has no rows, and any index that begins with
+// _user_id is as good as the primary key. The test counts the rows that are read, not the time.
 it('an account that comes to a database of others reads as many rows as it looks up, not all of its own each time', async () => {
   const database = await createMigratedDatabase();
   try {
@@ -47,7 +47,7 @@ it('an account that comes to a database of others reads as many rows as it looks
     }
     await open.close();
     const after = await rowsRead(database.url, 2 * PAGES * PAGE);
-    // Written, changed, deleted and returned, compared: each row a few times. All rows for each key would be millions.
+    // Each row is written, changed, deleted, undeleted and compared: a few reads. All rows for each key would be millions.
     expect(after - before).toBeLessThan(40 * PAGES * PAGE);
   } finally {
     await database.drop();

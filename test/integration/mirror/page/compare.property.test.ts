@@ -50,7 +50,7 @@ describe('an item that was mirrored', () => {
     ['_raw, that is no object', `_raw = '[1]'`, '_raw,_raw.created_at,_raw.job_id,_raw.ok'],
     ['_hash', `_hash = '\\x00'`, '_hash'],
     ['_verbatim', `_verbatim = '{}'`, '_verbatim'],
-  ])('is different when somebody changed %s', async (_, set, names) => {
+  ])('is different after a change by hand of %s', async (_, set, names) => {
     await account.page('research_jobs', `[${JOB},{"job_id":2,"status":"done"}]`);
     await account.query(
       `update mirror.research_jobs set ${set} where _user_id = ${account.fence.userId} and job_id = 1`,
@@ -65,7 +65,7 @@ describe('an item that was mirrored', () => {
     ).toMatch(new RegExp(`^${names.replaceAll('.', '\\.')}`));
   });
 
-  it('reports both values, cut where they are long', async () => {
+  it('reports both values, truncated if they are long', async () => {
     const long = 'long '.repeat(1000);
     await account.page('research_jobs', `[{"job_id":1,"status":"${long}"}]`);
     const [found] = await unequal(account, '[{"job_id":1,"status":"short"}]');
@@ -88,7 +88,7 @@ describe('an item that was mirrored', () => {
     ]);
   });
 
-  it('of the account differs in its credits, whatever their shape', async () => {
+  it('differs in the account’s credits, in any shape of them', async () => {
     const item = '{"user_id":1,"email":"a@b.example","credits":{"balance":1250,"unit":"cents"}}';
     await account.single(item);
     expect(await unequal(account, `[${item}]`, { name: 'account' })).toEqual([]);
@@ -98,7 +98,7 @@ describe('an item that was mirrored', () => {
     ]);
   });
 
-  it('is equal where columns are called as statements call their tables', async () => {
+  it('is equal if columns have the names of statements’ aliases', async () => {
     const letters = Array.from('abcdefghijklmnopqrstuvwxyz')
       .map((letter) => `"${letter}":"1"`)
       .join();
@@ -110,7 +110,7 @@ describe('an item that was mirrored', () => {
     ]);
   });
 
-  it('is equal whatever is in it', async () => {
+  it('is equal with any content', async () => {
     let key = 0;
     await fc.assert(
       fc.asyncProperty(fc.array(fc.object({ maxDepth: 2 }), { maxLength: 4 }), async (objects) => {
@@ -118,7 +118,7 @@ describe('an item that was mirrored', () => {
           key += 1;
           return JSON.stringify({ ...fields, bulk_job_id: key });
         });
-        // In a table of its own: it gets as many columns as a table may have.
+        // In a table of its own, which gets the maximum number of columns.
         await account.page('bulk_research_jobs', `[${items.join()}]`);
         const found = await unequal(account, `[${items.join()}]`, { name: 'bulk_research_jobs' });
         expect(found.filter(({ kind }) => kind !== 'quarantined')).toEqual([]);
@@ -129,7 +129,7 @@ describe('an item that was mirrored', () => {
 });
 
 describe('fields that settings name', () => {
-  it('that are ignored may be older in the mirror', async () => {
+  it('may be older in the mirror if they are ignored', async () => {
     const ignoreFields = { ...noFields(), research_jobs: ['score'] };
     const account = await makeAccount({ ignoreFields });
     const rules = { ...NO_RULES, ignore: new Set(['score']) };
@@ -144,7 +144,7 @@ describe('fields that settings name', () => {
     ]);
   });
 
-  it('that are excluded must not be in the mirror', async () => {
+  it('must not be in the mirror if they are excluded', async () => {
     await account.page('research_jobs', '[{"job_id":1,"secret":"s"}]');
     const rules = { ...NO_RULES, exclude: new Set(['secret']) };
     const [found] = await unequal(account, '[{"job_id":1,"secret":"s"}]', { rules });
@@ -157,7 +157,7 @@ describe('fields that settings name', () => {
 });
 
 describe('columns', () => {
-  it('that are not filled yet are compared in the rows that came since', async () => {
+  it('are compared only in the rows that came since, while they are not filled', async () => {
     const account = await makeAccount({ schemaDrift: 'raw' });
     const userId = account.fence.userId;
     await account.page('research_jobs', '[{"job_id":1,"late_word":"a"}]');
@@ -169,7 +169,7 @@ describe('columns', () => {
     expect(await unequal(account, both)).toEqual([]);
     await account.query(`update mirror.research_jobs set late_word = 'x' where _user_id = ${userId}`);
     expect(await unequal(account, both)).toMatchObject([{ key: '2', fields: [{ name: 'late_word' }] }]);
-    // As if the batch with the first row were filled, and others still to come.
+    // As if only the batch with the first row were filled.
     const fill = (doneThrough: string): Promise<unknown> =>
       account.query(
         `update mirror_sync.backfill set done_through = ${doneThrough} where _user_id = ${userId}`,
@@ -189,7 +189,7 @@ describe('columns', () => {
     expect(await unequal(account, both)).toMatchObject([{ key: '1', fields: [{ name: 'late_word' }] }]);
   });
 
-  it('that somebody dropped or changed by hand are not compared', async () => {
+  it('are not compared if they were dropped or changed by hand', async () => {
     await account.page('research_jobs', '[{"job_id":1,"gone_word":"a","odd_word":"b"}]');
     await account.query('alter table mirror.research_jobs drop column gone_word cascade');
     await account.query(
@@ -200,7 +200,7 @@ describe('columns', () => {
 });
 
 describe('items that can’t be mirrored', () => {
-  it('are set apart while they are in quarantine, and missing when nothing has them', async () => {
+  it('are reported apart while they are in quarantine, and as missing otherwise', async () => {
     const page = '[{"job_id":1,"ratio":1e400000},{"status":"no ID"},{"job_id":3},{"job_id":4}]';
     await account.page('research_jobs', page);
     expect(await unequal(account, page)).toMatchObject([
@@ -214,7 +214,7 @@ describe('items that can’t be mirrored', () => {
     ]);
   });
 
-  it('are different where an older version is mirrored', async () => {
+  it('are different if an older version is mirrored', async () => {
     await account.page('research_jobs', '[{"job_id":1,"ratio":1}]');
     await account.page('research_jobs', '[{"job_id":1,"ratio":1e400000}]');
     expect(await unequal(account, '[{"job_id":1,"ratio":1e400000}]')).toMatchObject([

@@ -65,7 +65,7 @@ class Account {
     this.#read = read;
   }
 
-  /** @returns what the page was to the mirror */
+  /** @returns the page's outcomes */
   async happen(event: Event, bodies: readonly string[]): Promise<unknown> {
     const account = (this.#account ??= await this.#made([]));
     if (event.what === 'age') return account.age(event.ms);
@@ -124,7 +124,7 @@ class Account {
   }
 }
 
-it('a page that is known by its text leaves what it leaves when it is read, whatever happened in between', async () => {
+it('a page that is known by its text has the same effect as a page that is read, whatever happened in between', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(

@@ -27,43 +27,38 @@ describe('known rows', () => {
     ['watchlist', 'text', textKey],
   ];
 
-  it.each(cases)(
-    'of %s lie in the order that compareKeys gives, deleted ones left out',
-    async (name, type, key) => {
-      const field = name === 'watchlist' ? 'id' : 'job_id';
-      await fc.assert(
-        fc.asyncProperty(
-          fc.uniqueArray(key, { minLength: 1, maxLength: 15 }),
-          fc.array(fc.nat(14), { maxLength: 4 }),
-          key,
-          fc.integer({ min: 1, max: 4 }),
-          async (keys, gone, of, nth) => {
-            const account = await newAccount();
-            await account.page(
-              name,
-              `[${keys.map((each) => `{"${field}":${type === 'text' ? `"${each}"` : each}}`).join()}]`,
-            );
-            const deleted = new Set(gone.map((index) => keys[index] ?? ''));
-            await sql`update ${sql.id('mirror', name)} set _deleted_at = now()
+  it.each(cases)('of %s come in the order of compareKeys, without deleted ones', async (name, type, key) => {
+    const field = name === 'watchlist' ? 'id' : 'job_id';
+    await fc.assert(
+      fc.asyncProperty(
+        fc.uniqueArray(key, { minLength: 1, maxLength: 15 }),
+        fc.array(fc.nat(14), { maxLength: 4 }),
+        key,
+        fc.integer({ min: 1, max: 4 }),
+        async (keys, gone, of, nth) => {
+          const account = await newAccount();
+          await account.page(
+            name,
+            `[${keys.map((each) => `{"${field}":${type === 'text' ? `"${each}"` : each}}`).join()}]`,
+          );
+          const deleted = new Set(gone.map((index) => keys[index] ?? ''));
+          await sql`update ${sql.id('mirror', name)} set _deleted_at = now()
             where _user_id = ${account.fence.userId} and ${sql.id(field)}::text = any(${[...deleted]}::text[])`.execute(
-              account.database.kysely,
-            );
-            const live = keys
-              .filter((each) => !deleted.has(each))
-              .toSorted((a, b) => compareKeys(type, a, b));
-            const scope = account.scope(name);
-            const below = live.filter((each) => compareKeys(type, each, of) < 0).toReversed();
-            const above = live.filter((each) => compareKeys(type, each, of) > 0);
-            const { db } = account.database;
-            expect(await predecessor(db, scope, 'rising', of, nth)).toBe(below[nth - 1] ?? below.at(-1));
-            expect(await predecessor(db, scope, 'falling', of, nth)).toBe(above[nth - 1] ?? above.at(-1));
-            expect(await nthNewest(db, scope, nth)).toBe(live.at(-nth));
-          },
-        ),
-        { numRuns: 25 },
-      );
-    },
-  );
+            account.database.kysely,
+          );
+          const live = keys.filter((each) => !deleted.has(each)).toSorted((a, b) => compareKeys(type, a, b));
+          const scope = account.scope(name);
+          const below = live.filter((each) => compareKeys(type, each, of) < 0).toReversed();
+          const above = live.filter((each) => compareKeys(type, each, of) > 0);
+          const { db } = account.database;
+          expect(await predecessor(db, scope, 'rising', of, nth)).toBe(below[nth - 1] ?? below.at(-1));
+          expect(await predecessor(db, scope, 'falling', of, nth)).toBe(above[nth - 1] ?? above.at(-1));
+          expect(await nthNewest(db, scope, nth)).toBe(live.at(-nth));
+        },
+      ),
+      { numRuns: 25 },
+    );
+  });
 
   it.each([
     ['research_jobs', 'job_id', '', 'research_jobs_pkey'],
@@ -90,7 +85,7 @@ describe('known rows', () => {
     await own.drop();
   });
 
-  it('that may still change come in key order, and cool', async () => {
+  it('come in key order while they may still change, and cool', async () => {
     const account = await newAccount();
     await account.page(
       'research_jobs',
@@ -110,7 +105,7 @@ describe('known rows', () => {
 describe('a sample', () => {
   const numbers = Array.from({ length: 40 }, (_, index) => index + 1);
 
-  it('is of live rows, and the same ones for a seed, whatever changes around them', async () => {
+  it('has live rows, the same ones for a seed, whatever else changes', async () => {
     const account = await newAccount();
     const { db, kysely } = account.database;
     const { userId } = account.fence;
@@ -129,7 +124,7 @@ describe('a sample', () => {
     expect(await chosen(100, 2)).toEqual(first);
   });
 
-  it('is told by list', async () => {
+  it('is grouped by list', async () => {
     const account = await newAccount();
     for (const parent of ['7', '8']) await account.page('list_items', '[{"id":"a"},{"id":"b"}]', { parent });
     const { database, fence } = account;

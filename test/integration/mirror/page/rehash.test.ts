@@ -13,7 +13,7 @@ interface Fields {
   readonly exclude?: readonly string[];
 }
 
-/** One account, as programs of different configurations write it one after the other. */
+/** One account, written by programs of different configurations one after the other. */
 class Reconfigured {
   readonly userId: string;
   account!: MirroredAccount;
@@ -31,7 +31,7 @@ class Reconfigured {
     });
   }
 
-  /** Writes a page. @returns what its items were to the mirror */
+  /** Writes a page. @returns the outcomes of its items */
   async page(...items: string[]): Promise<readonly string[]> {
     const result = await this.account.page('research_jobs', `[${items.join()}]`);
     if (result.state !== 'applied') throw new Error(result.state);
@@ -84,7 +84,7 @@ describe('a field that is ignored from now on', () => {
     expect(await mirror.versions()).toEqual(rehashed);
   });
 
-  it('changes no row where it has another value today, and what else changed is a change', async () => {
+  it('changes no row by its own new value; other fields’ changes count', async () => {
     const mirror = await reconfigured({}, JOBS);
     const before = await mirror.visible();
     await mirror.start({ ignore: ['score'] });
@@ -98,7 +98,7 @@ describe('a field that is ignored from now on', () => {
 });
 
 describe('a field that is not ignored any more', () => {
-  it('changes the rows whose value in the mirror is an older one, and no other', async () => {
+  it('changes the rows with an older value in the mirror, and no others', async () => {
     const before = ['{"job_id":1,"score":1}', '{"job_id":2,"score":1}'];
     const today = ['{"job_id":1,"score":1}', '{"job_id":2,"score":2}'];
     const mirror = await reconfigured({ ignore: ['score'] }, before);
@@ -120,28 +120,31 @@ describe('a field that is never to be stored from now on', () => {
   it.each<[string, Fields]>([
     ['so far like any other', {}],
     ['ignored so far', { ignore: ['secret'] }],
-  ])('is taken out of rows in place, %s: no change, no version that would store it again', async (_, so) => {
-    const mirror = await reconfigured(so, SECRETS);
-    const ids = await mirror.rows('_change_id, _changed_at');
-    await mirror.start({ exclude: ['secret'] });
-    expect(await mirror.page(...SECRETS)).toEqual(SECRETS.map(() => 'unchanged'));
-    expect(await mirror.rows('secret, _raw::text as raw, _verbatim as verbatim')).toEqual([
-      { secret: null, raw: '{"job_id": 1, "status": "done"}', verbatim: null },
-      { secret: null, raw: '{"job_id": 2, "status": "done"}', verbatim: null },
-      { secret: null, raw: '{"job_id": 3, "status": "�"}', verbatim: '{"job_id":3,"status":"\\u0000"}' },
-      { secret: null, raw: '{"job_id": 4, "status": "done"}', verbatim: null },
-    ]);
-    expect(await mirror.rows('_change_id, _changed_at')).toEqual(ids);
-    const versions = `select 1 from mirror.research_jobs_history where _user_id = ${mirror.userId}`;
-    expect(await mirror.account.query(versions)).toEqual([]);
-    const written = await mirror.versions();
-    await mirror.page(...SECRETS);
-    expect(await mirror.versions()).toEqual(written);
-  });
+  ])(
+    'is removed from rows in place, %s: without a change or a version that would store it again',
+    async (_, so) => {
+      const mirror = await reconfigured(so, SECRETS);
+      const ids = await mirror.rows('_change_id, _changed_at');
+      await mirror.start({ exclude: ['secret'] });
+      expect(await mirror.page(...SECRETS)).toEqual(SECRETS.map(() => 'unchanged'));
+      expect(await mirror.rows('secret, _raw::text as raw, _verbatim as verbatim')).toEqual([
+        { secret: null, raw: '{"job_id": 1, "status": "done"}', verbatim: null },
+        { secret: null, raw: '{"job_id": 2, "status": "done"}', verbatim: null },
+        { secret: null, raw: '{"job_id": 3, "status": "�"}', verbatim: '{"job_id":3,"status":"\\u0000"}' },
+        { secret: null, raw: '{"job_id": 4, "status": "done"}', verbatim: null },
+      ]);
+      expect(await mirror.rows('_change_id, _changed_at')).toEqual(ids);
+      const versions = `select 1 from mirror.research_jobs_history where _user_id = ${mirror.userId}`;
+      expect(await mirror.account.query(versions)).toEqual([]);
+      const written = await mirror.versions();
+      await mirror.page(...SECRETS);
+      expect(await mirror.versions()).toEqual(written);
+    },
+  );
 });
 
-describe('a row whose hash somebody emptied', () => {
-  it('is written again: that repairs what verify found', async () => {
+describe('a row whose hash was emptied by hand', () => {
+  it('is written again, which repairs what verify found', async () => {
     const mirror = await reconfigured({}, JOBS);
     await mirror.account.query(
       `update mirror.research_jobs set _hash = '', status = 'x' where _user_id = ${mirror.userId} and job_id = 1`,

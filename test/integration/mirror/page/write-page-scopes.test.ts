@@ -30,7 +30,7 @@ const walkEnd = (name: 'research_jobs' | 'lists', more: Partial<WalkEnd>): WalkE
 });
 
 describe('rows that may still change', () => {
-  it('are kept apart while their state says so', async () => {
+  it('are stored apart while their state says so', async () => {
     const unfinished = () =>
       lines(account, `select key, finished from mirror_sync.unsettled ${where} order by 1`);
     await account.page(
@@ -42,7 +42,7 @@ describe('rows that may still change', () => {
     expect(await unfinished()).toEqual(['2 false']);
   });
 
-  it('cool from their last change: of what failed before it came here, from what it says of itself', async () => {
+  it('cool from their last change; rows that had failed before they came, from the latest moment in the item', async () => {
     const cooling = () =>
       lines(
         account,
@@ -97,7 +97,7 @@ describe('the end of a walk', () => {
     expect(await lines(account, fresh)).toEqual(['research_jobs 2 0 true current']);
   });
 
-  it('makes nothing current that was never read to its end, and leaves nothing new that was', async () => {
+  it('makes a collection current if and only if it was read to its end once', async () => {
     const after = async (collection: CollectionChange): Promise<unknown> => {
       const change = { scope: {}, walkEnd: walkEnd('lists', { collection }) };
       await account.mirror.endWalk(account.fence, account.scope('lists'), change, 0);
@@ -110,7 +110,7 @@ describe('the end of a walk', () => {
     expect(await after(read)).toBe('new');
     expect(await after(failed)).toBe('failing');
     expect(await after(read)).toBe('new');
-    // By whatever part was read last.
+    // Whatever part was read last.
     expect(await after({ polledAt: AT })).toBe('current');
     expect(await after(failed)).toBe('failing');
     expect(await after({ polledAt: AT })).toBe('failing');

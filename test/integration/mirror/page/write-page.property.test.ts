@@ -44,7 +44,7 @@ interface StoredRow {
 }
 
 describe('after any sequence of pages', () => {
-  it('the table is the last observation of each key, and change IDs rise without repetition', async () => {
+  it('the table has the last observation of each key, and change IDs rise without repetition', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(page, { maxLength: 6 }), async (pages) => {
         const account = await newAccount();

@@ -61,7 +61,7 @@ describe('a page', () => {
     expect(after.map(({ xmin }, index) => xmin === before[index]?.xmin)).toEqual([true, false, true]);
   });
 
-  /** Where rows lie: a write gives a row another place, a lock leaves its transaction in xmax. */
+  /** Physical places of rows: a write moves a row, a lock leaves its transaction in xmax. */
   const places = (...tables: readonly string[]): Promise<unknown[]> =>
     account.query(
       tables
@@ -85,7 +85,7 @@ describe('a page', () => {
     expect(await all()).toEqual(before);
   });
 
-  it('that is unchanged writes nothing more when it proves absent again what is suspected already', async () => {
+  it('that is unchanged writes nothing more if the rows that it proves absent are suspected already', async () => {
     await account.observe('research_jobs', '[{"job_id":1},{"job_id":2}]');
     await proveAbsent(account, 'research_jobs', '[{"job_id":1}]');
     const all = () => places('mirror.research_jobs', 'mirror_sync.candidate', 'mirror._collections');
@@ -124,7 +124,7 @@ describe('a page', () => {
     expect(await statements()).toBe(4);
   });
 
-  it('is believed at once where history is not kept any more, though some is there', async () => {
+  it('is believed at once if history is no longer kept, though some is there', async () => {
     const kept = await newAccount();
     await kept.page('research_jobs', '[{"job_id":1,"status":"a"}]');
     await kept.page('research_jobs', '[{"job_id":1,"status":"b"}]');
@@ -142,7 +142,7 @@ describe('a page', () => {
     expect(await jobs(account)).toMatchObject([{ status: 'new' }]);
     const items = itemsOf('watchlist', '[{"id":"a"}]');
     const page = pageRecord({ scope: account.scope('watchlist'), obs: 1, after: 0 }, { items });
-    // Whoever reads a scope has made its row: where that is missing, the database went back.
+    // A reader of a scope has added its row: if the row is missing, the database went back.
     const unknown = account.mirror.applyPage(account.fence, page);
     await expect(unknown).rejects.toBeInstanceOf(DatabaseWentBack);
     expect(await account.query(`select 1 from mirror.watchlist where _user_id = ${user}`)).toEqual([]);
@@ -162,7 +162,7 @@ describe('a page', () => {
     await account.observe('research_jobs', '[{"job_id":1},{"job_id":2},{"job_id":3}]');
     await account.age(2 * account.gracePeriodMs);
     const page = '[{"job_id":1},{"job_id":2,"n":1e999999}]';
-    // At the second time it is known to be refused.
+    // The second time it is known to be refused.
     for (let times = 1; times <= 2; times += 1) {
       expect(await account.observe('research_jobs', page, { proof: SNAPSHOT })).toMatchObject({
         outcomes: ['unchanged', 'quarantined'],

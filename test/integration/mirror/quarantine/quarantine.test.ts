@@ -15,7 +15,7 @@ const bad = (key: number, more = ''): string => `{"job_id":${key},"ratio":1e4000
 const kept = (account: MirroredAccount): Promise<readonly string[]> =>
   lines(account, `select item from mirror.quarantine where _user_id = ${account.fence.userId} order by item`);
 
-/** A page that was read so many minutes ago. */
+/** A page that was read this many minutes ago. */
 const ago = (minutes: number) => ({ sentAgo: minutes * 60_000 });
 
 let account: MirroredAccount;
@@ -73,7 +73,7 @@ describe('the quarantine', () => {
     expect(await account.query(versions)).toEqual(before);
   });
 
-  it('says when an item was seen, not when it was tried again', async () => {
+  it('says when an item was seen, not when it was retried', async () => {
     await account.page('research_jobs', `[${bad(1)}]`, ago(300));
     const where = `where _user_id = ${account.fence.userId}`;
     const seen = () =>
@@ -86,7 +86,7 @@ describe('the quarantine', () => {
     expect(await seen()).toEqual(['5 false']);
     await account.page('research_jobs', `[${bad(1)}]`);
     expect(await seen()).toEqual(['0 false']);
-    // Tried again with another outcome: the reason is new, the last sighting stays.
+    // Retried with another outcome: the reason is new, the last sighting stays.
     await account.query(`update mirror.quarantine set reason = 'x' ${where}`);
     await account.page('research_jobs', `[${bad(1)}]`, ago(300));
     expect(await seen()).toEqual(['0 false']);
@@ -117,14 +117,14 @@ describe('the quarantine of a source that changes', () => {
     expect(await kept(account)).toEqual([]);
   });
 
-  it('loses what a complete reading did not see, and keeps what was seen a moment before', async () => {
+  it('loses items that a complete reading did not see, and keeps those seen a moment before', async () => {
     await account.page('research_jobs', `[${bad(1)},${keyless(1)}]`, ago(30));
     await account.page('research_jobs', `[${bad(2)},${keyless(2)}]`);
     await account.page('research_jobs', `[${bad(3)}]`, wholeWalk());
     expect(await kept(account)).toEqual([bad(2), bad(3), keyless(2)]);
   });
 
-  it('keeps a limited number of texts, counts the other items, and takes their texts when there is room', async () => {
+  it('keeps a limited number of texts, counts the other items, and adds their texts when there is room', async () => {
     const many = Array.from({ length: KEPT.items + 20 }, (_, n) => keyless(n));
     const quality = () =>
       lines(

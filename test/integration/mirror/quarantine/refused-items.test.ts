@@ -4,14 +4,14 @@ import { MirroredAccount, noFields } from '../../../support/mirror/mirrored-acco
 import { testAccounts } from '../../../support/mirror/test-accounts.ts';
 import { startProxy } from '../../../support/network/proxy.ts';
 
-// What a DBA's constraints and triggers refuse of a page is set apart, item by item; the rest of the page is written.
+// Items that a DBA's constraints and triggers refuse are quarantined one by one; the rest of the page is written.
 
 const makeAccount = testAccounts();
 
 const job = (id: number, note: string): string => `{"job_id":${id},"note":"${note}"}`;
 const page = (...jobs: readonly string[]): string => `[${jobs.join()}]`;
 
-/** Meanwhile a trigger does this with rows of this account whose note is `bad`. */
+/** Runs the work with a trigger that does this to the account's rows whose note is `bad`. */
 async function withTrigger(
   account: MirroredAccount,
   body: string,
@@ -52,7 +52,7 @@ describe('an item that Postgres refuses', () => {
     ['by an internal error', 'before', `raise 'no' using errcode = 'XX000'`, '(XX000)'],
     ['by a trigger that leaves it out', 'before', 'return null', 'it wrote no row and did not say why'],
     ['at the end of the transaction', 'at commit', `raise 'late'`, 'late (P0001)'],
-  ] as const)('%s is set apart alone, new or changed', async (_, when, body, reason) => {
+  ] as const)('%s is quarantined alone, new or changed', async (_, when, body, reason) => {
     const account = await makeAccount();
     const ids = Array.from({ length: 12 }, (_each, index) => index + 1);
     await account.page('research_jobs', page(...ids.slice(0, 6).map((id) => job(id, 'first'))));
@@ -67,10 +67,10 @@ describe('an item that Postgres refuses', () => {
           .filter((id) => id <= 6 || !bad.has(id))
           .map((id) => `${id} ${bad.has(id) ? 'first' : 'good'}`),
         apart: ['2', '5', '9', '12'],
-        // Of the four that were changed.
+        // Of the four changed rows.
         versions: 4,
       });
-      // Only they are left to write then.
+      // Only these are left to write.
       expect(await account.page('research_jobs', changed)).toMatchObject({
         outcomes: ids.map((id) => (bad.has(id) ? 'quarantined' : 'unchanged')),
       });
@@ -79,12 +79,12 @@ describe('an item that Postgres refuses', () => {
       `select distinct reason from mirror.quarantine where _user_id = ${account.fence.userId}`,
     );
     expect(reasons.map((each) => each.reason)).toEqual([expect.stringContaining(reason)]);
-    // The reason is gone: the next page has them.
+    // The reason is gone: the next page writes them.
     await account.page('research_jobs', changed);
     expect(await stored(account)).toMatchObject({ apart: null, versions: 6 });
   });
 
-  it('only beside another one, by a deferrable constraint, leaves that one in its place', async () => {
+  it('is quarantined alone if a deferrable constraint refuses it beside another one', async () => {
     const account = await makeAccount();
     const { userId } = account.fence;
     await account.query(
@@ -108,7 +108,7 @@ describe('an item that Postgres refuses', () => {
     });
   });
 
-  it('for a reason of the table’s own, as all are, stops the page: nothing of it is written', async () => {
+  it('stops the page if the table refuses all: nothing of it is written', async () => {
     const account = await makeAccount();
     await withTrigger(account, 'perform from public.nowhere', 'before', async () => {
       for (const bad of [[1], [1, 2, 3, 4, 5]]) {
@@ -119,7 +119,7 @@ describe('an item that Postgres refuses', () => {
     });
   });
 
-  it('when it is to be hashed by another rule only does not hold up its page', async () => {
+  it('does not stop its page if it is only to be rehashed by another rule', async () => {
     const other = (id: number, note: string): string => `{"job_id":${id},"note":"${note}","other":1}`;
     const account = await makeAccount();
     await account.page('research_jobs', page(other(1, 'good'), other(2, 'bad'), other(3, 'good')));
@@ -132,7 +132,7 @@ describe('an item that Postgres refuses', () => {
     expect(await stored(account)).toMatchObject({ rows: ['1 good', '2 bad', '3 new'], apart: ['2'] });
   });
 
-  it('is found in few round trips, however many there are', async () => {
+  it('is found in few round trips, however many are refused', async () => {
     const account = await makeAccount();
     const { database } = account;
     const proxy = await startProxy(Number(new URL(database.url).port));
@@ -147,7 +147,7 @@ describe('an item that Postgres refuses', () => {
       expect(await remote.page('research_jobs', page(...jobs))).toMatchObject({
         counts: { inserted: 15, quarantined: 85 },
       });
-      // One by one, or by halves, they take more than 500.
+      // One by one or by halves, they would take more than 500.
       expect(proxy.roundTrips - before).toBeLessThan(100);
     });
     await far.close();

@@ -44,40 +44,43 @@ describe('a row whose newer version Postgres refuses', () => {
     ['list_items', '7', '{"id":"a:b"', '7:a:b'],
     ['watchlist', '', '{"id":"99999999999999999999"', '99999999999999999999'],
     ['account', '', '{"user_id":1', undefined],
-  ] as const)('%s %s%s stays live and is named, until it is let in', async (name, parent, begun, key) => {
-    const account = await newAccount();
-    const write = (item: string): Promise<unknown> =>
-      name === 'account' ? account.single(item) : account.page(name, `[${item}]`, { parent });
-    await write(`${begun}}`);
-    await account.query(
-      `alter table mirror.${name} add column if not exists dba text;
+  ] as const)(
+    '%s %s%s stays live and is named until Postgres accepts it',
+    async (name, parent, begun, key) => {
+      const account = await newAccount();
+      const write = (item: string): Promise<unknown> =>
+        name === 'account' ? account.single(item) : account.page(name, `[${item}]`, { parent });
+      await write(`${begun}}`);
+      await account.query(
+        `alter table mirror.${name} add column if not exists dba text;
        update mirror.${name} set dba = 'x';
        alter table mirror.${name} alter column dba set not null`,
-    );
-    const newer = `${begun},"note":"new"}`;
-    const alive = `select count(*)::int as rows from mirror.${name}_live where _user_id = ${account.fence.userId}`;
-    try {
+      );
+      const newer = `${begun},"note":"new"}`;
+      const alive = `select count(*)::int as rows from mirror.${name}_live where _user_id = ${account.fence.userId}`;
+      try {
+        await write(newer);
+        const rows = [{ collection: name, key: key ?? account.fence.userId, since: true, reason: refused }];
+        expect(await stale(account)).toEqual({ rows, counted: 1 });
+        const fields = expect.arrayContaining(['_hash', '_raw.note']) as string[];
+        const found = await compared(account, name, newer, parent);
+        expect(found).toEqual([{ kind: 'different', stale: true, fields }]);
+        expect(await lines(account, alive)).toEqual(['1']);
+        // The earlier version is back: nothing is stale.
+        await write(`${begun}}`);
+        expect(await stale(account)).toEqual(NONE);
+        await write(newer);
+        expect((await stale(account)).counted).toBe(1);
+      } finally {
+        await account.query(`alter table mirror.${name} alter column dba drop not null`);
+      }
       await write(newer);
-      const rows = [{ collection: name, key: key ?? account.fence.userId, since: true, reason: refused }];
-      expect(await stale(account)).toEqual({ rows, counted: 1 });
-      const fields = expect.arrayContaining(['_hash', '_raw.note']) as string[];
-      const found = await compared(account, name, newer, parent);
-      expect(found).toEqual([{ kind: 'different', stale: true, fields }]);
-      expect(await lines(account, alive)).toEqual(['1']);
-      // The version before is back: nothing is stale.
-      await write(`${begun}}`);
       expect(await stale(account)).toEqual(NONE);
-      await write(newer);
-      expect((await stale(account)).counted).toBe(1);
-    } finally {
-      await account.query(`alter table mirror.${name} alter column dba drop not null`);
-    }
-    await write(newer);
-    expect(await stale(account)).toEqual(NONE);
-    expect(await compared(account, name, newer, parent)).toEqual([]);
-  });
+      expect(await compared(account, name, newer, parent)).toEqual([]);
+    },
+  );
 
-  it('is different, too, where Postgres can’t even compare it', async () => {
+  it('is different even if Postgres can’t compare it', async () => {
     const account = await newAccount();
     const newer = '{"job_id":1,"ratio":1e400000}';
     await account.page('research_jobs', '[{"job_id":1,"ratio":1}]');
@@ -85,7 +88,7 @@ describe('a row whose newer version Postgres refuses', () => {
     expect(await compared(account, 'research_jobs', newer)).toEqual([
       { kind: 'different', stale: true, fields: ['_raw'] },
     ]);
-    // Of the other there is no row.
+    // The other item has no row.
     expect(await compared(account, 'research_jobs', newer.replace('1', '2'))).toMatchObject([
       { kind: 'quarantined', stale: false },
     ]);
@@ -94,7 +97,7 @@ describe('a row whose newer version Postgres refuses', () => {
     expect(await stale(account)).toEqual(NONE);
   });
 
-  it('is none where the item has no usable key, or a key of no row', async () => {
+  it('is not assumed if the item has no usable key or the key of no row', async () => {
     const account = await newAccount();
     await account.page('research_jobs', '[{"job_id":1},{"status":"no ID"},{"job_id":5,"ratio":1e400000}]');
     await account.query(`

@@ -6,19 +6,19 @@ import type { Page } from '../../../../src/model/page.ts';
 import { testDatabase } from '../../../support/databases/migrated-database.ts';
 import { MirroredAccount } from '../../../support/mirror/mirrored-account.ts';
 
-// What is in quarantine is tried again, though its page comes byte for byte as before; pages without such an item stay
-// known by their text: they are neither parsed nor written.
+// Quarantined items are retried though their page comes byte for byte as before; pages without such an item stay known
+// by their text: they are neither parsed nor written.
 
 const database = testDatabase();
 let users = 0;
-// What one test's table refuses, the next one's would.
+// The table of one test would refuse rows of the next one.
 afterEach(() => database.db.raw('delete from mirror.bulk_research_jobs'));
 
 const FIRST = '[{"bulk_job_id":9,"divisor":1},{"bulk_job_id":8,"divisor":2}]';
 const SECOND = '[{"bulk_job_id":7,"divisor":3},{"bulk_job_id":6,"divisor":0}]';
 const THIRD = '[{"bulk_job_id":5,"divisor":4}]';
 
-/** An account whose three pages come again and again, read as a process reads them. */
+/** An account whose three pages are read repeatedly, as a process reads them. */
 class Walked {
   readonly account: MirroredAccount;
   readonly #known = new KnownPages();
@@ -34,7 +34,7 @@ class Walked {
     return new Walked(await MirroredAccount.make(database, String(users)));
   }
 
-  /** @returns what became of each item, and the bodies that were parsed */
+  /** @returns the outcome of each item, and the parsed bodies */
   async walk(pages = [FIRST, SECOND, THIRD]) {
     this.#parsed = [];
     const outcomes: (readonly ItemOutcome[])[] = [];
@@ -53,7 +53,7 @@ class Walked {
     });
   }
 
-  /** Where each row lies: another place after each write. */
+  /** Physical place of each row: another one after each write. */
   rows(): Promise<unknown[]> {
     return this.account.query(
       `select bulk_job_id, xmin::text, ctid::text from mirror.bulk_research_jobs
@@ -73,7 +73,7 @@ describe('a walk', () => {
       'add column part numeric generated always as (1 / divisor) stored',
       'drop column part',
     ],
-  ])('takes what was refused by %s, and passes over the other pages', async (_, refuse, relent) => {
+  ])('retries items that were refused by %s, and skips the other pages', async (_, refuse, relent) => {
     const walked = await Walked.make();
     await walked.walk([FIRST]);
     await walked.account.query(`alter table mirror.bulk_research_jobs ${refuse}`);
@@ -82,7 +82,7 @@ describe('a walk', () => {
     });
     const before = await walked.rows();
     const refused = [UNCHANGED, ['unchanged', 'quarantined'], ['unchanged']];
-    // What is refused still is tried, and nothing else: of the other pages nobody asks for a text.
+    // Only still refused items are retried: the other pages are not parsed.
     expect(await walked.walk()).toEqual({ outcomes: refused, parsed: [SECOND] });
 
     await walked.account.query(`alter table mirror.bulk_research_jobs ${relent}`);
@@ -102,7 +102,7 @@ describe('a walk', () => {
     ).toHaveLength(0);
   });
 
-  it('reads a page with an item without key each time', async () => {
+  it('reads a page with a keyless item each time', async () => {
     const walked = await Walked.make();
     const keyless = '[{"bulk_job_id":7},{"note":"no ID"}]';
     for (const parsed of [[FIRST, keyless], [keyless], [keyless]]) {

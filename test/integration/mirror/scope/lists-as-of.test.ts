@@ -15,7 +15,7 @@ beforeEach(async () => {
 const set = (of: MirroredAccount, what: string, which: string): Promise<unknown> =>
   of.query(`update mirror_sync.scope set ${what} where _user_id = ${of.fence.userId} and ${which}`);
 
-/** Rows of scopes that no walk has made: of another collection, and of none of the parents. */
+/** Rows of scopes without a walk: of another collection, and of no parent. */
 const plant = (): Promise<unknown> =>
   account.query(`insert into mirror_sync.scope (_user_id, collection, parent)
     values (${account.fence.userId}, 'watchlist', '2'), (${account.fence.userId}, 'list_items', '')`);
@@ -35,7 +35,7 @@ const KNOWN = {
 const ABSENT = { polled: { lacking: true }, complete: { lacking: true } };
 const BAD = ',{"list_id":2,"n":1e999999}';
 
-/** Reads the lists at `at`: `1`, and what else is given. The items of all are whole. */
+/** Reads the lists at `at`: `1`, and the given ones. The items of all are complete. */
 async function read(of: MirroredAccount, more = '', at = AT): Promise<void> {
   await of.page('lists', `[{"list_id":1}${more}]`);
   await of.note('lists', { fullAt: new Date(at), lastReadAt: new Date(at) });
@@ -45,13 +45,13 @@ async function read(of: MirroredAccount, more = '', at = AT): Promise<void> {
   await set(of, `polled_at = '2026-01-05Z', complete_as_of = '2026-01-04Z'`, `collection = 'list_items'`);
 }
 
-describe('as of when a collection with parents is whole', () => {
-  it('is not known where there is no scope, and nothing is lacking', async () => {
+describe('the moment that a collection with parents is complete as of', () => {
+  it('is undefined without a scope, and nothing is lacking', async () => {
     const nothing = { least: undefined, lacking: false };
     expect(await least()).toEqual({ polled: nothing, complete: nothing });
   });
 
-  it('is kept for each scope, and is the least of them for the collection, but for those that are deleted', async () => {
+  it('is stored for each scope; the collection’s is the least of those that are not deleted', async () => {
     await account.observe('lists', itemsWith('list_id', [1, 2, 3]));
     const day = (of: number): Date => new Date(Date.UTC(2026, 0, of));
     const complete = async () => (await least()).complete;
@@ -78,23 +78,23 @@ describe('as of when a collection with parents is whole', () => {
 });
 
 describe('while parents are in quarantine, it', () => {
-  it('is lacking their items, in this account alone', async () => {
+  it('lacks their items, in this account alone', async () => {
     await read(account, BAD);
     await read(other);
     expect(await least()).toMatchObject(ABSENT);
     expect(await least(other)).toEqual(KNOWN);
-    // Another account has that list, and has read its lists since.
+    // Another account has that list and has read its lists since.
     await read(other, ',{"list_id":2}', AT + 9 * HOUR);
     expect(await least()).toMatchObject(ABSENT);
   });
 
-  it('is not lacking for a parent that has a row, or an item without key', async () => {
+  it('lacks nothing for a parent that has a row, or for an item without key', async () => {
     await read(account, ',{"list_id":2}');
     await read(account, `${BAD},{"name":"without a key"}`);
     expect(await least()).toEqual(KNOWN);
   });
 
-  it('is not lacking for items of other collections in quarantine', async () => {
+  it('lacks nothing for quarantined items of other collections', async () => {
     await read(account);
     await account.page('research_jobs', '[{"job_id":7,"n":1e999999}]');
     await account.page('list_items', '[{"id":"8","n":1e999999}]', { parent: '1' });
@@ -105,7 +105,7 @@ describe('while parents are in quarantine, it', () => {
     expect(await least()).toMatchObject(ABSENT);
   });
 
-  it('is lacking until a full walk of the parents more than an hour after the parent was last seen', async () => {
+  it('lacks them until a full walk of the parents more than an hour after the parent was last seen', async () => {
     await read(account, BAD, AT + HOUR);
     expect(await least()).toMatchObject(ABSENT);
     // Other walks of the account show nothing about its parents, nor does a poll of them.

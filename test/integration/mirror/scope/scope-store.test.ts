@@ -6,16 +6,16 @@ import { dueLists } from '../../../support/mirror/due-lists.ts';
 
 const newAccount = testAccounts();
 
-/** Sets columns of scopes, whatever a walk would have set. */
+/** Sets columns of scopes directly. */
 const set = (account: MirroredAccount, what: string, which = `collection = 'list_items'`): Promise<unknown> =>
   account.query(`update mirror_sync.scope set ${what} where _user_id = ${account.fence.userId} and ${which}`);
 
-/** A row of a scope that no walk has made. */
+/** Adds a scope's row without a walk. */
 const plant = (account: MirroredAccount, collection: string, parent: string): Promise<unknown> =>
   account.query(`insert into mirror_sync.scope (_user_id, collection, parent)
     values (${account.fence.userId}, '${collection}', '${parent}')`);
 
-/** An account with lists 1, 2, …; of each, these columns of its items' scope, as SQL has them. */
+/** An account with lists 1, 2, …, and these columns (SQL) of their items' scopes. */
 async function lists(columns: string, ...rows: readonly string[]): Promise<MirroredAccount> {
   const account = await newAccount();
   await account.page('lists', JSON.stringify(rows.map((_, index) => ({ list_id: index + 1 }))));
@@ -32,7 +32,7 @@ const due = async (account: MirroredAccount, more: Partial<DueScopesQuery> = {})
 };
 
 describe('a scope’s row', () => {
-  it('is of one account, one collection and one parent', async () => {
+  it('belongs to one account, one collection and one parent', async () => {
     const account = await lists('last_obs', '1', '2');
     await lists('last_obs', '4', '4');
     await set(account, 'last_obs = 3', `collection = 'lists'`);
@@ -44,7 +44,7 @@ describe('a scope’s row', () => {
     expect(await lastObs('lists', '1')).toBeUndefined();
   });
 
-  it('is made when it is opened, once', async () => {
+  it('is added when it is opened, once', async () => {
     const account = await newAccount();
     const { db } = account.database;
     const scope = account.scope('watchlist');
@@ -55,7 +55,7 @@ describe('a scope’s row', () => {
     await expect(openScope(db, { ...scope, userId: '999999' })).rejects.toThrow('account 999999 has no row');
   });
 
-  it('has each value in its own field', async () => {
+  it('returns each value in its own field', async () => {
     const account = await newAccount();
     const scope = account.scope('watchlist');
     const { db } = account.database;
@@ -79,8 +79,8 @@ describe('a scope’s row', () => {
   });
 });
 
-describe('the scopes that are to be read', () => {
-  it('are the account’s and the collection’s, one for each parent', async () => {
+describe('the scopes to be read', () => {
+  it('are those of the account and the collection, one for each parent', async () => {
     const account = await lists('due_at', 'null');
     await lists('due_at', 'null', 'null');
     await plant(account, 'watchlist', '3');
@@ -88,7 +88,7 @@ describe('the scopes that are to be read', () => {
     expect(await due(account)).toBe('1');
   });
 
-  it('are those never read, read before the moment, or due again; not those read at that very moment', async () => {
+  it('are those never read, read before the moment, or due again; not those read at that moment', async () => {
     const account = await lists(
       'last_read_at, due_at',
       'null, null',
@@ -99,7 +99,7 @@ describe('the scopes that are to be read', () => {
     expect(await due(account)).toBe('4 1 2');
   });
 
-  it('come due ones first, then those unread longest; or these before all; deleted lists never', async () => {
+  it('are the due ones first, then those unread longest, or these before all; never deleted lists', async () => {
     const account = await lists(
       'due_at, last_read_at, gone_at',
       `null, '2026-01-05Z', null`,
@@ -113,7 +113,7 @@ describe('the scopes that are to be read', () => {
     expect(await due(account)).toBe('4 3 2 1 5');
     expect(await due(account, { first: 'unread' })).toBe('4 2 1 5 3');
     expect(await due(account, { limit: 2 })).toBe('4 3');
-    // List 7 was read since, but by a poll: a pass of full walks does not leave it out.
+    // List 7 was only polled since: a pass of full walks does not leave it out.
     expect(await due(account, { fully: true })).toContain('7');
     expect(await due(account, { except: ['4', '5'] })).toBe('3 2 1');
     // Whenever they were read.
@@ -121,7 +121,7 @@ describe('the scopes that are to be read', () => {
     expect(await due(account, { limit: 3 })).toBe('1 4 3');
   });
 
-  it('come in the order of their last full walk where full walks are to be made, else of any', async () => {
+  it('are ordered by their last full walk if full walks are due, else by any', async () => {
     const account = await lists(
       'full_at, last_read_at',
       `'2026-01-03Z', '2026-01-04Z'`,
@@ -133,7 +133,7 @@ describe('the scopes that are to be read', () => {
     expect(await due(account)).toBe('1 3 2 4');
   });
 
-  it('come last, or not at all, while they rest after a failure: twice as long after each, an hour at most', async () => {
+  it('come last, or not at all, while they rest after a failure: twice as long after each, at most an hour', async () => {
     const account = await lists(
       'due_at, failures, last_error_at',
       `'2026-01-01Z', 1, '2026-01-31T23:59:58.5Z'`,
@@ -145,7 +145,7 @@ describe('the scopes that are to be read', () => {
     expect(await due(account)).toBe('1 4 5 2 3');
     expect(await due(account, { resting: 'out' })).toBe('1 4 5');
     expect(await due(account, { fully: true })).toBe('1 4 5 2 3');
-    // A clock that went back keeps none of them waiting.
+    // A clock that went back delays none of them.
     await set(account, `last_error_at = '2026-02-01T00:00:01Z'`, `parent = '2'`);
     expect(await due(account)).toBe('1 2 4 5 3');
   });

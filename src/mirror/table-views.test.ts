@@ -7,7 +7,7 @@ import { isOriginalOrder, liveOrder } from './table-views.ts';
 const TIME = 'timestamp with time zone';
 const OURS = ['_first_seen_at', '_changed_at', '_change_id'];
 
-it('the order of a live view has each column once; keys first, the mirror’s own last, no time of the mirror before one of the service', () => {
+it('a live view has each column once, the keys first and the mirror’s own last', () => {
   const field = fc.record({
     name: fc.stringMatching(/^[a-z][a-z0-9_]{0,12}$/),
     type: fc.constantFrom('text', 'numeric', 'jsonb', 'boolean', TIME),
@@ -40,6 +40,6 @@ it.each([
   [['_key', '_user_id', 'job_id', 'status', ...OURS], true],
   [['_key', '_user_id', 'job_id', 'status', ...OURS, 'created_at', 'score'], true],
   [['_key', '_user_id', 'job_id', 'status', 'created_at', ...OURS, 'score'], false],
-])('the order that the migrations made is told: %s', (present, expected) => {
+])('isOriginalOrder recognises the order of the migrations: %s', (present, expected) => {
   expect(isOriginalOrder(table, present)).toBe(expected);
 });
