@@ -1,6 +1,22 @@
-// Generated of migrations/schema.sql by: node test/support/databases/dump-schema.ts. Not to be edited.
+// Generated from migrations/schema.sql by: node test/support/databases/dump-schema.ts. Not to be edited.
 
-import type { Bigint, Generated, Json, OrNull } from './column-types.ts';
+import type { ColumnType } from 'kysely';
+
+/** A column that may be null. */
+type OrNull<T> = [T] extends [ColumnType<infer Read, infer Inserted, infer Updated>]
+  ? ColumnType<Read | null, Inserted | null | undefined, Updated | null>
+  : ColumnType<T | null, T | null | undefined, T | null>;
+
+/** A column with a default. Kysely's own type drops what a ColumnType says of inserts and updates. */
+type Generated<T> = [T] extends [ColumnType<infer Read, infer Inserted, infer Updated>]
+  ? ColumnType<Read, Inserted | undefined, Updated>
+  : ColumnType<T, T | undefined, T>;
+
+/** bigint: decimal digits; numbers may be written. */
+type Bigint = ColumnType<string, string | number | bigint, string | number | bigint>;
+
+/** jsonb: parsed when read (`::text` keeps digits beyond double precision), text when written. */
+type Json = ColumnType<unknown, string, string>;
 
 /** `<schema>`: what analysts query. */
 export interface MirrorTables {
