@@ -1,6 +1,6 @@
 import type { Secret } from '../config/secret.ts';
 import { databaseTime } from '../postgres/db.ts';
-import { ensureAccount, type Holder, releaseAccount, takeAccount } from '../postgres/lease.ts';
+import { ensureAccount, type LivingProcess, releaseAccount, takeAccount } from '../postgres/lease.ts';
 import type { Fence } from '../postgres/fenced.ts';
 import { Account, type ProcessContext } from './account.ts';
 import { servableKeys } from './account-keys.ts';
@@ -48,8 +48,8 @@ type Owner = Pick<ProcessContext, 'urgentDb' | 'processId' | 'identity'>;
 
 /** Another living process owns the account; nothing was done. */
 export class AccountHeld extends LeaseLost {
-  readonly by: Holder;
-  constructor(userId: string, by: Holder) {
+  readonly by: LivingProcess;
+  constructor(userId: string, by: LivingProcess) {
     super(ownedBy(userId, by));
     this.by = by;
   }
@@ -127,7 +127,7 @@ export async function takeFor({ urgentDb, processId, identity }: Owner, userId: 
 }
 
 /** A message that another process owns the account. */
-export function ownedBy(userId: string, { command, pid, here }: Holder): string {
+export function ownedBy(userId: string, { command, pid, here }: LivingProcess): string {
   const where = here ? `process ${pid}` : `process ${pid} on another machine`;
   return `account ${userId} is held by "research-mirror ${command}" (${where})`;
 }

@@ -3,8 +3,8 @@ import type { Db } from './db.ts';
 /**
  * Lets `trx`, which has the account's row locked, take change IDs: a hybrid logical clock (Kulkarni et al., "Logical
  * Physical Clocks", 2014) of microseconds since 1970 by the database's clock, always above the last ID. IDs rise in the
- * order of commits, are unique per account and fit 2^53 until 2255. They are not reused after the database went back:
- * a plain counter would give the numbers of lost rows to other rows, which a consumer past them would never see.
+ * order of commits, are unique per account and fit 2^53 until 2255. They are not reused after the database went back: a
+ * plain counter would give the numbers of lost rows to other rows, which a consumer past them would never see.
  */
 export function beginChangeIds(trx: Db, clock: Omit<NonNullable<Db['ids']>, 'firstTakenAt'>): void {
   trx.ids = { ...clock, firstTakenAt: undefined };

@@ -55,7 +55,10 @@ export class Db implements QueryExecutorProvider {
     | undefined;
   readonly #executor: QueryExecutor | undefined;
 
-  /** @param known set for a transaction: its database's. @param executor for `sql`; default: that of `kysely` */
+  /**
+   * @param known set for a transaction: its database's
+   * @param executor for `sql`; default: that of `kysely`
+   */
   constructor(kysely: Kysely<unknown>, schema: string, known?: Db['known'], executor?: QueryExecutor) {
     this.kysely = kysely;
     this.schema = schema;

@@ -314,7 +314,7 @@ export const FAULTS: readonly Fault[] = [
     invariant: 9,
     fault: 'a transaction of an owner whose token is not the row’s any more is committed',
     file: 'src/postgres/fenced.ts',
-    find: ' and token = ${fence.token}',
+    find: ' and token = ${token}',
     put: '',
     caughtIn: 'test/integration/postgres/lease-accounts.test.ts',
     test: 'writes nothing more under the token of before, though the same process has it again',
