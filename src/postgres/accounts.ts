@@ -51,13 +51,10 @@ export async function rememberMoved(db: Db, keyHash: string, userId: string, own
 
 /** Removes the account's rows of these keys. @returns the keys that had one */
 export async function forgetOwner(db: Db, userId: string, keyHashes: readonly string[]): Promise<string[]> {
-  const rows = await db.state
-    .deleteFrom('api_key')
-    .where('_user_id', '=', userId)
-    .where('key_hash', 'in', keyHashes)
-    .returning('key_hash')
-    .execute();
-  return rows.map((row) => row.key_hash);
+  const { rows } = await db.sql<{ key: string }>`
+    delete from ${db.stateTable('api_key')}
+    where _user_id = ${userId}::bigint and key_hash = any(${keyHashes}::text[]) returning key_hash as key`;
+  return rows.map(({ key }) => key);
 }
 
 /** URL of the service that the account is mirrored from; null: not known yet; undefined: no such account. */
@@ -106,14 +103,11 @@ export async function listAccounts(db: Db) {
     select a._user_id as "userId", m.email, a.state, a.error, a.origin
     from ${db.stateTable('account')} as a left join ${db.table('account')} as m on m._user_id = a._user_id
     order by a._user_id`;
-  const keys = await db.state
-    .selectFrom('api_key')
-    .select(['_user_id', 'key_hash'])
-    .where('_user_id', 'is not', null)
-    .orderBy('key_hash')
-    .execute();
+  const { rows: keys } = await db.sql<{ userId: string; short: string }>`
+    select _user_id as "userId", left(key_hash, 8) as short from ${db.stateTable('api_key')}
+    where _user_id is not null order by key_hash`;
   return accounts.map((account) => ({
     ...account,
-    keys: keys.filter((row) => row._user_id === account.userId).map((row) => row.key_hash.slice(0, 8)),
+    keys: keys.filter(({ userId }) => userId === account.userId).map(({ short }) => short),
   }));
 }

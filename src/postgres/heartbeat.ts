@@ -65,32 +65,15 @@ export function createHeartbeat(options: HeartbeatOptions) {
     if (steppedBy !== 0) options.onClockStep?.(steppedBy);
     startedAt ??= now;
     // Also restores a removed row: the process was considered dead, and its accounts have new owners.
-    const stored = await db.state
-      .insertInto('process')
-      .values({
-        process_id: processId,
-        command: options.command,
-        version: options.version,
-        host: identity.host,
-        machine: identity.machine,
-        pid: identity.pid,
-        started_ticks: identity.startedTicks,
-        started_at: startedAt,
-        alive_until: new Date(now.getTime() + HEARTBEAT.validFor),
-      })
-      .onConflict((conflict) =>
-        conflict
-          .column('process_id')
-          .doUpdateSet((row) => ({ alive_until: row.ref('excluded.alive_until') })),
-      )
-      .returning(
-        sql<boolean>`exists (select 1 from ${db.stateTable('process')} as other where other.serves is not null
-          and other.process_id <> ${processId} and not ${hasCome(sql`other.alive_until`, AHEAD_MS.aliveUntil)})`.as(
-          'others',
-        ),
-      )
-      .executeTakeFirst();
-    hasOthers = stored?.others === true;
+    const others = await db.sql<{ live: boolean }>`
+      insert into ${db.stateTable('process')}
+        (process_id, command, version, host, machine, pid, started_ticks, started_at, alive_until)
+      values (${processId}, ${options.command}, ${options.version}, ${identity.host}, ${identity.machine}, ${identity.pid},
+        ${identity.startedTicks}, ${startedAt}, ${new Date(now.getTime() + HEARTBEAT.validFor)})
+      on conflict (process_id) do update set alive_until = excluded.alive_until
+      returning exists (select 1 from ${db.stateTable('process')} as other where other.serves is not null
+        and other.process_id <> ${processId} and not ${hasCome(sql`other.alive_until`, AHEAD_MS.aliveUntil)}) as live`;
+    hasOthers = others.rows[0]?.live === true;
     if (begin > trustedUntil && trustedUntil > -Infinity) interruptedAt = clock.monotonic();
     trustedUntil = begin + HEARTBEAT.trustedFor;
   };
@@ -130,11 +113,7 @@ export function createHeartbeat(options: HeartbeatOptions) {
     } finally {
       trustedUntil = -Infinity;
       // If the database is away, the row expires.
-      await db.state
-        .deleteFrom('process')
-        .where('process_id', '=', processId)
-        .execute()
-        .catch(() => {});
+      await db.sql`delete from ${db.stateTable('process')} where process_id = ${processId}`.catch(() => {});
     }
   });
   return {

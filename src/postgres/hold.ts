@@ -29,8 +29,9 @@ export async function lockInstallation(trx: Db): Promise<InstallationRow & { rea
 }
 
 export async function currentHold(db: Db): Promise<Hold | undefined> {
-  const row = await db.state.selectFrom('installation').select(['held_at', 'held_why']).executeTakeFirst();
-  return row && onHold(row);
+  const { rows } = await db.sql<Pick<InstallationRow, 'held_at' | 'held_why'>>`
+    select held_at, held_why from ${db.stateTable('installation')}`;
+  return rows[0] && onHold(rows[0]);
 }
 
 /** Ends the hold: submissions on hold are queued again. @returns how many */
@@ -64,7 +65,8 @@ export async function holdFor(
   const present = onHold(row);
   if (why === undefined) return present;
   if (present === undefined) {
-    await trx.state.updateTable('installation').set({ held_at: now, held_why: why }).execute();
+    await trx.sql`
+      update ${trx.stateTable('installation')} set held_at = ${now}, held_why = ${why} where singleton`;
   }
   for (const userId of await accountsIn(trx, 'queued')) {
     await move(trx, userId, 'queued', 'held');
@@ -77,24 +79,15 @@ function onHold(row: Pick<InstallationRow, 'held_at' | 'held_why'>): Hold | unde
 }
 
 async function accountsIn(trx: Db, state: 'queued' | 'held'): Promise<string[]> {
-  const rows = await trx.mirror
-    .selectFrom('submissions')
-    .select('_user_id')
-    .distinct()
-    .where('state', '=', state)
-    .orderBy('_user_id')
-    .execute();
-  return rows.map(({ _user_id }) => _user_id);
+  const { rows } = await trx.sql<{ userId: string }>`
+    select distinct _user_id as "userId" from ${trx.table('submissions')} where state = ${state} order by 1`;
+  return rows.map(({ userId }) => userId);
 }
 
 async function move(trx: Db, userId: string, from: string, to: 'queued' | 'held'): Promise<number> {
-  const { numUpdatedRows } = await trx.mirror
-    .updateTable('submissions')
-    .set({ state: to })
-    .where('_user_id', '=', userId)
-    .where('state', '=', from)
-    .executeTakeFirst();
-  return Number(numUpdatedRows);
+  const { numAffectedRows } = await trx.sql`
+    update ${trx.table('submissions')} set state = ${to} where _user_id = ${userId}::bigint and state = ${from}`;
+  return Number(numAffectedRows ?? 0);
 }
 
 /** Lead of the floor of change IDs over the clock, microseconds: another server's clock may be behind. */
@@ -111,8 +104,9 @@ export async function markRecovery(
   reason: string,
 ): Promise<void> {
   await commitDurably(trx);
-  const accounts = await trx.state.selectFrom('account').select('_user_id').execute();
-  const userIds = accounts.map(({ _user_id }) => _user_id);
+  const { rows } = await trx.sql<{ userId: string }>`
+    select _user_id as "userId" from ${trx.stateTable('account')}`;
+  const userIds = rows.map(({ userId }) => userId);
   // First: it waits for an owner's transaction, and no other can begin after it.
   await trx.sql`
     update ${trx.stateTable('account')} set token = token + 1, owner = null, recheck = true

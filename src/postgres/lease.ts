@@ -9,11 +9,9 @@ import { wake } from './notifications.ts';
 
 /** Creates the account's row, without an owner, if there is none. */
 export async function ensureAccount(db: Db, userId: string, now: Date): Promise<void> {
-  await db.state
-    .insertInto('account')
-    .values({ _user_id: userId, created_at: now })
-    .onConflict((conflict) => conflict.column('_user_id').doNothing())
-    .execute();
+  await db.sql`
+    insert into ${db.stateTable('account')} (_user_id, created_at) values (${userId}::bigint, ${now})
+    on conflict (_user_id) do nothing`;
 }
 
 export type TakeResult = Awaited<ReturnType<typeof takeAccount>>;
@@ -30,11 +28,9 @@ const ATTEMPTS = 5;
  */
 export async function takeAccount(db: Db, userId: string, processId: string, self: ProcessIdentity) {
   for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
-    const account = await db.state
-      .selectFrom('account')
-      .select(['owner', 'token', 'state'])
-      .where('_user_id', '=', userId)
-      .executeTakeFirst();
+    const { rows } = await db.sql<{ owner: string | null; token: string; state: string }>`
+      select owner, token, state from ${db.stateTable('account')} where _user_id = ${userId}::bigint`;
+    const [account] = rows;
     if (account === undefined) throw new RangeError(`account ${userId} has no row`);
     if (account.state === 'retired') throw new AccountRetired(userId);
     if (account.owner !== null && account.owner !== processId) {
@@ -42,29 +38,22 @@ export async function takeAccount(db: Db, userId: string, processId: string, sel
       if (by !== undefined) return { state: 'owned' as const, by };
     }
     const token = (BigInt(account.token) + 1n).toString();
-    const taken = await db.state
-      .updateTable('account')
-      .set({ owner: processId, token })
-      .where('_user_id', '=', userId)
-      .where('token', '=', account.token)
-      .where(sql`owner`, 'is not distinct from', account.owner)
-      .returning('token')
-      .executeTakeFirst();
+    const taken = await db.sql`
+      update ${db.stateTable('account')} set owner = ${processId}, token = ${token}::bigint
+      where _user_id = ${userId}::bigint and token = ${account.token}::bigint
+        and owner is not distinct from ${account.owner}
+      returning token`;
     const fence: Fence = { userId, owner: processId, token };
-    if (taken !== undefined) return { state: 'taken' as const, fence };
+    if (taken.rows.length > 0) return { state: 'taken' as const, fence };
   }
   throw new DatabaseUnavailable(`account ${userId} changes hands too often to be taken`);
 }
 
 /** Releases the account, so that the next owner need not wait. Does nothing if it has another owner by now. */
-export async function releaseAccount(db: Db, fence: Fence): Promise<void> {
-  await db.state
-    .updateTable('account')
-    .set({ owner: null })
-    .where('_user_id', '=', fence.userId)
-    .where('owner', '=', fence.owner)
-    .where('token', '=', fence.token)
-    .execute();
+export async function releaseAccount(db: Db, { userId, owner, token }: Fence): Promise<void> {
+  await db.sql`
+    update ${db.stateTable('account')} set owner = null
+    where _user_id = ${userId}::bigint and owner = ${owner} and token = ${token}::bigint`;
 }
 
 /** The living process that owns the account. */
@@ -73,12 +62,9 @@ export async function livingOwner(
   userId: string,
   self: ProcessIdentity,
 ): Promise<LivingProcess | undefined> {
-  const account = await db.state
-    .selectFrom('account')
-    .select('owner')
-    .where('_user_id', '=', userId)
-    .executeTakeFirst();
-  const owner = account?.owner ?? null;
+  const { rows } = await db.sql<{ owner: string | null }>`
+    select owner from ${db.stateTable('account')} where _user_id = ${userId}::bigint`;
+  const owner = rows[0]?.owner ?? null;
   return owner === null ? undefined : livingHolder(db, owner, self);
 }
 
@@ -145,7 +131,7 @@ export type SeenFleet = Awaited<ReturnType<FleetStore['look']>>;
 /** How a daemon shows itself to the fleet and sees it. */
 export function createFleetStore(db: Db, processId: string, self: ProcessIdentity) {
   const setServes = async (serves: string[] | null): Promise<void> => {
-    await db.state.updateTable('process').set({ serves }).where('process_id', '=', processId).execute();
+    await db.sql`update ${db.stateTable('process')} set serves = ${serves} where process_id = ${processId}`;
   };
   return {
     /** Joins the fleet with these accounts. */
@@ -203,8 +189,8 @@ export class OwnedAccounts {
    */
   async releaseStrays(db: Db, processId: string): Promise<string[]> {
     const worked = [...this.#ends];
-    const own = db.state.selectFrom('account').select(['_user_id as userId', 'token']);
-    const rows = await own.where('owner', '=', processId).execute();
+    const { rows } = await db.sql<{ userId: string; token: string }>`
+      select _user_id as "userId", token from ${db.stateTable('account')} where owner = ${processId}`;
     const owned = new Set(rows.map(named));
     for (const [fence, end] of worked) if (!owned.has(named(fence))) end();
     const before = this.#strays;

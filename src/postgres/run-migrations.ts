@@ -48,15 +48,15 @@ export async function migrate(options: MigrateOptions) {
     // Without the lock first: a database that is up to date is not touched.
     const [next] = pendingAfter(await appliedMigrations(db), all, db.schema, version);
     if (next === undefined) break;
-    const wait = (older: string): string =>
-      `${next.name} waits until no program before ${next.oldestProgram} runs: ${older}`;
-    const seen = next.drops ? await olderProgram(db, next.oldestProgram) : undefined;
-    if (seen !== undefined) {
-      waiting = wait(seen);
-      break;
-    }
+    const { name, drops, oldestProgram } = next;
+    const waitsFor = async (on: Db): Promise<string | undefined> => {
+      const older = drops ? await olderProgram(on, oldestProgram) : undefined;
+      return older && `${name} waits until no program before ${oldestProgram} runs: ${older}`;
+    };
+    waiting = await waitsFor(db);
+    if (waiting !== undefined) break;
     try {
-      const patience = next.drops ? ONCE : options.patience;
+      const patience = drops ? ONCE : options.patience;
       const { value } = await retried({ ...retrying, ...(patience && { patience }) }, async (trx) => {
         await lockMigrations(trx);
         const still = pendingAfter(await appliedMigrations(trx), all, trx.schema, version);
@@ -64,18 +64,18 @@ export async function migrate(options: MigrateOptions) {
         if (!still.includes(next)) return { done: false };
         // No process begins before the transaction ends. Pages lock the account before any table that is dropped, so
         // there is no deadlock.
-        if (next.drops) {
+        if (drops) {
           await trx.sql`lock table ${trx.stateTable('account')}, ${trx.stateTable('process')} in exclusive mode`;
         }
-        const older = next.drops ? await olderProgram(trx, next.oldestProgram) : undefined;
-        if (older === undefined) await applyMigration(trx, next, folder);
-        return { done: older === undefined, older };
+        const why = await waitsFor(trx);
+        if (why === undefined) await applyMigration(trx, next, folder);
+        return { done: why === undefined, why };
       });
-      if (value.done) applied.push(next.name);
-      if (value.older !== undefined) waiting = wait(value.older);
+      if (value.done) applied.push(name);
+      waiting = value.why;
     } catch (error) {
-      if (!next.drops || !(error instanceof DatabaseUnavailable)) throw error;
-      waiting = `${next.name} waits: ${error.message}`;
+      if (!drops || !(error instanceof DatabaseUnavailable)) throw error;
+      waiting = `${name} waits: ${error.message}`;
     }
   }
   await retried(retrying, ensureGrants);
@@ -118,8 +118,8 @@ export async function neededMigrations(options: Omit<MigrateOptions, 'clock'>): 
 
 /** Names of migrations that a newer program applied. */
 export async function unknownMigrations(db: Db, folder: string): Promise<string[]> {
-  const known = new Set((await readMigrations(folder)).map(({ name }) => name));
-  return (await appliedMigrations(db)).map(({ name }) => name).filter((name) => !known.has(name));
+  const known = (await readMigrations(folder)).map(({ name }) => name);
+  return (await appliedMigrations(db)).map(({ name }) => name).filter((name) => !known.includes(name));
 }
 
 /**

@@ -54,26 +54,6 @@ export interface MirrorTables {
     bytes: OrNull<Bigint>;
     kept: Generated<boolean>;
   };
-  submissions: {
-    _user_id: Bigint;
-    submission_id: Bigint;
-    operation: string;
-    target_id: OrNull<string>;
-    payload: Json;
-    idempotency_key: OrNull<string>;
-    state: Generated<string>;
-    response_status: OrNull<number>;
-    response: OrNull<Json>;
-    error: OrNull<string>;
-    created_at: Date;
-    sent_at: OrNull<Date>;
-    done_at: OrNull<Date>;
-    _request_id: Generated<string>;
-    _send_before: OrNull<Date>;
-    _not_before: OrNull<Date>;
-    _conclusive_at: OrNull<Date>;
-    _verbatim: OrNull<string>;
-  };
 }
 
 /** `<schema>_sync`: the daemon's own state. */
@@ -127,37 +107,10 @@ export interface StateTables {
     key_hash: string;
     sent_at: Date;
   };
-  installation: {
-    singleton: Generated<boolean>;
-    created_at: Date;
-    settings: Generated<Json>;
-    fingerprint: OrNull<Json>;
-    alive_at: OrNull<Date>;
-    held_at: OrNull<Date>;
-    held_why: OrNull<string>;
-    nodes: Generated<Json>;
-    change_floor: Generated<Bigint>;
-    hash_key: OrNull<string>;
-    privacy_told: OrNull<string>;
-    emptied_operations: OrNull<string[]>;
-  };
   own_url: {
     _user_id: Bigint;
     url: string;
     registered_at: Date;
-  };
-  process: {
-    process_id: string;
-    command: string;
-    version: string;
-    host: string;
-    machine: string;
-    pid: number;
-    started_ticks: string;
-    started_at: Date;
-    alive_until: Date;
-    asked: OrNull<Json>;
-    serves: OrNull<string[]>;
   };
   rate_group: {
     _user_id: Bigint;
