@@ -24,10 +24,7 @@ export function endChangeIds(trx: Db): bigint | undefined {
   return clock?.firstTakenAt === undefined ? undefined : clock.current;
 }
 
-/**
- * Takes `count` change IDs without a round trip: they are computed here.
- * @returns the ID before the first, and the statement under way that stores the last
- */
+/** Takes `count` change IDs without a round trip. @returns the ID before them; the statement that stores the last */
 export function sendChangeIds(trx: Db, userId: string, count: number) {
   const clock = trx.ids;
   if (clock === undefined) throw new RangeError('change IDs are taken in fenced transactions only');

@@ -48,9 +48,9 @@ export function refused(why: string, remedy: string): Unusable {
 export type CitusCluster = Awaited<ReturnType<typeof readCluster>>;
 
 /**
- * Reads the cluster that this database coordinates. Checks that its nodes reach each other and that their clocks agree.
+ * Reads the cluster that this database coordinates.
  * @returns the version of Citus (`13.2-1`), and `host:port` of each node that takes shards
- * @throws Unusable with the remedy: the mirror can't be distributed over it
+ * @throws Unusable with the remedy: it lacks nodes, they don't reach each other, or their clocks differ
  */
 export async function readCluster(db: Db) {
   const { rows: extensions } = await db.sql<{ version: string }>`
@@ -94,9 +94,8 @@ async function checkReach(db: Db): Promise<void> {
 const MOST_SKEW = 100;
 
 /**
- * Compares the workers' clocks with the coordinator's. The clock of its node stamps an account's slots, and the node
- * changes when the shard moves (docs/scaling.md). Only a certain difference counts: ahead of the coordinator's clock
- * after the worker's was read, or behind it before.
+ * Compares the workers' clocks with the coordinator's: a node's clock stamps the slots of its accounts, which may move
+ * to another node (docs/scaling.md). What the query's duration may explain does not count.
  */
 async function checkClocks(db: Db, workers: readonly string[]): Promise<void> {
   const wrong = new Map<string, string>();
@@ -122,10 +121,7 @@ async function checkClocks(db: Db, workers: readonly string[]): Promise<void> {
   );
 }
 
-/**
- * Logins of the mirror that a worker lacks: their queries fail there. Citus copies a new role to all nodes, but no role
- * that is older than the extension.
- */
+/** Logins of the mirror that a worker lacks: Citus copies new roles to all nodes, but none older than the extension. */
 export async function loginsMissingOnWorkers(db: Db): Promise<readonly string[]> {
   const { rows } = await db.sql<{ name: string }>`
     select r.rolname as name from pg_roles r
@@ -199,11 +195,8 @@ async function tablesThere(db: Db) {
  * Distributes a table and its rows by `_user_id`; writers wait until the transaction ends. `<schema>.account` is first.
  * @param shards number of parts; undefined: the server's setting
  */
-export async function distributeTable(
-  trx: Db,
-  { place, name }: TableOfAccounts,
-  shards?: number,
-): Promise<void> {
+export async function distributeTable(trx: Db, table: TableOfAccounts, shards?: number): Promise<void> {
+  const { place, name } = table;
   await (place === ACCOUNT_TABLE
     ? // 'none': beside another program's tables it would have to move with them.
       trx.sql`select create_distributed_table(${name}, '_user_id', colocate_with => 'none',
@@ -220,8 +213,8 @@ export async function tablesBefore(trx: Db): Promise<ReadonlySet<string> | undef
 
 /**
  * Distributes the tables of accounts that a migration has made, if `account` is distributed: a commit over local and
- * distributed tables would not be atomic (docs/design/sql.md, "Rule 2"). Tables that were there before stay as they
- * are: they are a user's own, or `distribute` was interrupted.
+ * distributed tables would not be atomic (docs/design/sql.md, "Rule 2"). Older tables stay as they are: they are a
+ * user's own, or `distribute` was interrupted.
  */
 export async function distributeNewTables(trx: Db, before: ReadonlySet<string> | undefined): Promise<void> {
   if (before === undefined) return;

@@ -10,10 +10,7 @@ import {
 import { sqlState } from './sql-state.ts';
 import type { MirrorTables, StateTables } from './tables.ts';
 
-/**
- * Identity of a server. The system identifier is the cluster's. The timeline rises when a standby or a restored backup
- * begins to write. Null: this user may not read it.
- */
+/** Identity of a server. A standby or restored backup that begins to write raises the timeline. Null: not permitted. */
 export type ServerNode = readonly [system: string | null, timeline: string | null];
 
 /** An account's last commit by this process, under any fence. */
@@ -55,10 +52,7 @@ export class Db implements QueryExecutorProvider {
     | undefined;
   readonly #executor: QueryExecutor | undefined;
 
-  /**
-   * @param known set for a transaction: its database's
-   * @param executor for `sql`; default: that of `kysely`
-   */
+  /** A transaction is given what its database has as `known`, and an executor for `sql`. */
   constructor(kysely: Kysely<unknown>, schema: string, known?: Db['known'], executor?: QueryExecutor) {
     this.kysely = kysely;
     this.schema = schema;
@@ -103,9 +97,8 @@ export class Db implements QueryExecutorProvider {
 
   /**
    * Runs `work` in a transaction with the pool's bounds (database.ts). Its `sql` statements are sent at once, in the
-   * order of the calls: statements that do not need each other's answers cost one round trip together. After a refused
-   * statement Postgres refuses all later ones. When `work` has ended, its unfinished calls can send nothing more, since
-   * they would be outside of the transaction.
+   * order of the calls: those that do not need each other's answers cost one round trip together. After a refused one
+   * Postgres refuses all later ones. Once `work` has ended, its unfinished calls can send nothing more.
    */
   transaction<T>(work: (trx: Db) => Promise<T>): Promise<T> {
     return this.kysely
@@ -161,10 +154,10 @@ export async function allSent<T extends readonly unknown[]>(
 }
 
 /**
- * Makes this transaction's commit wait for the disk even if synchronous_commit is `off`. Needed for what others learn
- * (answered events, claims and their outcomes, reserved slots) and for cleared suspicions, which a crash would bring
- * back. Pages do without: a crash loses their rows and their progress together, and an owner that remembers more finds
- * out before it writes again (fenced.ts, scope-store.ts).
+ * Makes this transaction's commit wait for the disk even if synchronous_commit is `off`: for what others learn
+ * (answered events, claims and their outcomes, reserved slots) and for cleared suspicions. Pages do without: a crash
+ * loses their rows and progress together, and an owner that remembers more notices before it writes (fenced.ts,
+ * scope-store.ts).
  */
 export async function commitDurably(trx: Db): Promise<void> {
   await trx.sql`
@@ -177,10 +170,7 @@ export function quotedName(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }
 
-/**
- * A text as a literal, for SQL that people run and statements without parameters (COMMENT, PASSWORD). All other values
- * are bound. In E'' a backslash escapes whatever standard_conforming_strings is.
- */
+/** A literal, for SQL that people run and COMMENT, PASSWORD; all else is bound. E'' fixes what a backslash means. */
 export function quotedText(text: string): string {
   return `E'${text.replaceAll('\\', '\\\\').replaceAll("'", "''")}'`;
 }

@@ -61,7 +61,7 @@ export function systemUser(name: () => string = () => userInfo().username): stri
 }
 
 /** Modes that may result in a connection in plain text. */
-const WEAK = new Set(['disable', 'allow', 'prefer']);
+const PLAIN_TEXT_MODES = new Set(['disable', 'allow', 'prefer']);
 
 export type Tls = false | ConnectionOptions;
 
@@ -77,7 +77,7 @@ export type Tls = false | ConnectionOptions;
 export function tlsWays(parameters: TlsParameters): readonly [first: Tls, otherwise?: Tls] {
   const { sslrootcert, sslmode = sslrootcert === 'system' ? 'verify-full' : 'prefer' } = parameters;
   const mode = oneOf(SSL_MODES, 'sslmode', sslmode);
-  if (isDirect(parameters) && WEAK.has(mode)) {
+  if (isDirect(parameters) && PLAIN_TEXT_MODES.has(mode)) {
     throw new Unusable(
       'sslnegotiation=direct in DATABASE_URL needs sslmode=require, verify-ca or verify-full',
     );

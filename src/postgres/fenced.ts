@@ -28,10 +28,7 @@ export interface Fence {
   /** What the owner knows from its own transactions. Set by the first one. */
   ownership?:
     | {
-        /**
-         * Serialises the transactions. In Postgres they would wait for the lock on the account's row with a connection
-         * each, against the statement's time bound, which several pages of megabytes may exceed together.
-         */
+        /** Serialises the transactions: in Postgres each would wait with a connection, and against its time bound. */
         readonly line: Mutex;
         /** `change_id` after the last commit; two values if its outcome is unknown; undefined before the first. */
         changeIds: readonly bigint[] | undefined;
@@ -169,11 +166,7 @@ async function whyNotOwner(trx: Db, { userId, token }: Fence): Promise<LeaseLost
     : new LeaseLost(`account ${userId} ${why}: this process writes nothing more for it`);
 }
 
-/**
- * Reads `installation`, after the fence: raising the floor takes all accounts from their owners first (hold.ts).
- * @param changeId the account's now
- * @param known the account's last commit by this process
- */
+/** Reads `installation`, after the fence: raising the floor takes all accounts from their owners first (hold.ts). */
 async function readInstallation(trx: Db, node: ServerNode, changeId: bigint, known: KnownCommit | undefined) {
   const { rows } = await trx.sql<{
     nodes: KnownNodes | null;
@@ -204,8 +197,7 @@ async function readInstallation(trx: Db, node: ServerNode, changeId: bigint, kno
 const BATCH = 5_000;
 
 /**
- * Removes old rows of the account, one batch per transaction.
- * @param rows the table and the key column within an account
+ * Removes old rows of the account, one batch per transaction. `key` is the key column within an account.
  * @param signal stops after the current batch; the next call continues
  * @param isOld the condition and order; gets a function for the time a number of milliseconds ago
  */
@@ -230,10 +222,9 @@ export async function pruneInBatches(
 }
 
 /**
- * Makes Postgres plan the rest of a transaction's statements without their values. With values it considers an account
- * that is missing in its statistics empty, and reads all rows of the account for each key. Without them it expects the
- * average account (docs/design/sql.md, "Plans"). A column of a select from the account's own row, so that it takes
- * effect on the account's node of Citus.
+ * Makes Postgres plan a transaction's later statements without their values. With values it takes an account that its
+ * statistics lack for empty, and reads all the account's rows for each key (docs/design/sql.md, "Plans"). Select it
+ * from the account's own row: then it takes effect on the account's node of Citus.
  */
 export const PLANNED_WITHOUT_VALUES: RawBuilder<string> = sql`set_config('plan_cache_mode', 'force_generic_plan', true)`;
 

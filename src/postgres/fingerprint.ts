@@ -49,8 +49,7 @@ export function isStoredDatabase({ schema }: Db): RawBuilder<boolean | null> {
 
 /**
  * Compares two fingerprints as far as both are known. Pure.
- * @returns reasons, for users, why it is another database, whatever its host (none: it may be the same); whether its
- *   host is new
+ * @returns why it is another database, for users (nothing: it may be the same); whether its host is new
  */
 export function compareFingerprints(before: Fingerprint, now: Fingerprint) {
   const another: string[] = [];

@@ -119,10 +119,7 @@ export function createHeartbeat(options: HeartbeatOptions) {
   return {
     ...running,
     processId,
-    /**
-     * Monotonic time until which this process owns its accounts: then it sends no request and begins no transaction for
-     * them. −Infinity before the first heartbeat.
-     */
+    /** Monotonic time at which this process stops working on its accounts. −Infinity before the first heartbeat. */
     ownsUntil: () => trustedUntil,
     /** The database's time, ms since 1970, at most a round trip late and never early. At first this machine's time. */
     databaseNow: () => databaseClock.at(clock.monotonic()) ?? clock.now(),
@@ -160,10 +157,7 @@ export async function ownIdentity(): Promise<ProcessIdentity> {
 }
 
 /** Whether `other` has certainly ended on this machine: its heartbeat need not expire. */
-export async function isDeadHere(
-  self: ProcessIdentity,
-  other: Omit<ProcessIdentity, 'host'>,
-): Promise<boolean> {
+export async function isDeadHere(self: ProcessIdentity, other: Omit<ProcessIdentity, 'host'>) {
   if (self.machine === '' || self.machine !== other.machine) return false;
   try {
     process.kill(other.pid, 0);

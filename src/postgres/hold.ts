@@ -19,6 +19,8 @@ export interface InstallationRow {
   readonly held_why: string | null;
 }
 
+type HeldRow = Pick<InstallationRow, 'held_at' | 'held_why'>;
+
 /** Locks the row `installation`, after creating it if needed. Call before locking accounts, as signs of life do. */
 export async function lockInstallation(trx: Db): Promise<InstallationRow & { readonly now: Date }> {
   const now = await databaseTime(trx);
@@ -29,7 +31,7 @@ export async function lockInstallation(trx: Db): Promise<InstallationRow & { rea
 }
 
 export async function currentHold(db: Db): Promise<Hold | undefined> {
-  const { rows } = await db.sql<Pick<InstallationRow, 'held_at' | 'held_why'>>`
+  const { rows } = await db.sql<HeldRow>`
     select held_at, held_why from ${db.stateTable('installation')}`;
   return rows[0] && onHold(rows[0]);
 }
@@ -54,14 +56,8 @@ export async function releaseSubmissions(db: Db, by: Operator): Promise<number> 
 
 /**
  * The current hold, if any. With a reason, makes one and moves queued submissions to `held`: they may have been sent.
- * Later submissions are sent.
  */
-export async function holdFor(
-  trx: Db,
-  row: Pick<InstallationRow, 'held_at' | 'held_why'>,
-  now: Date,
-  why: string | undefined,
-): Promise<Hold | undefined> {
+export async function holdFor(trx: Db, row: HeldRow, now: Date, why?: string): Promise<Hold | undefined> {
   const present = onHold(row);
   if (why === undefined) return present;
   if (present === undefined) {
@@ -74,7 +70,7 @@ export async function holdFor(
   return present ?? { since: now, why };
 }
 
-function onHold(row: Pick<InstallationRow, 'held_at' | 'held_why'>): Hold | undefined {
+function onHold(row: HeldRow): Hold | undefined {
   return row.held_at === null ? undefined : { since: row.held_at, why: row.held_why ?? '' };
 }
 

@@ -37,9 +37,8 @@ function named(names: readonly string[]): string {
 }
 
 /**
- * Message: what a database with all migrations lacks of what they made, and the remedy; undefined: nothing.
- * @param folder of the migrations
- * @param views false: only what writes need
+ * Message: what a migrated database lacks, and the remedy; undefined: nothing.
+ * @param views false: look at tables only
  */
 export async function whatIsMissing(db: Db, folder: string, views = true): Promise<string | undefined> {
   const made = await migratedParts(folder);
@@ -64,17 +63,11 @@ export async function whatIsMissing(db: Db, folder: string, views = true): Promi
 const MAY_NOT_WRITE = 'may not write';
 
 /**
- * Rights that this user lacks to migrate and write the mirror: to make or use schemas, to own and write the mirror's
- * objects. Objects that people added are theirs.
- * @param folder of the migrations
- * @param writes true: only what writes of existing tables need
+ * Rights that this user lacks to migrate and write the mirror. Objects that people added are theirs.
+ * @param writes true: only rights to write existing tables
  * @returns each right in words, and statements with which a DBA grants it
  */
-export async function missingRights(
-  db: Db,
-  folder: string,
-  writes = false,
-): Promise<readonly { readonly what: string; readonly sql: string }[]> {
+export async function missingRights(db: Db, folder: string, writes = false) {
   const own = (await migratedParts(folder)).flatMap(
     (part) => /^(?:table|view) \{schema\}\.(\S+)$/.exec(part)?.[1] ?? [],
   );
@@ -110,11 +103,7 @@ export async function missingRights(
   });
 }
 
-/**
- * Makes a table of a page's size (500 rows of 2 kB, incompressible) in each tablespace of the mirror, adds a column,
- * and rolls that back.
- * @throws Postgres's refusal
- */
+/** Makes a table of a page's size (500 rows of 2 kB) in each tablespace of the mirror, and rolls that back. */
 export async function tryWriting(db: Db): Promise<void> {
   const { rows } = await db.sql<{ tablespace: string }>`
     select distinct s.spcname as tablespace from pg_class c

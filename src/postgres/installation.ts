@@ -30,9 +30,7 @@ export interface InstallationOptions {
   readonly db: Db;
   /** `endpointHost` of DATABASE_URL_DIRECT, or else of the URL of `db`. */
   readonly host: string | undefined;
-  /**
-   * MIRROR_SUBMIT and MIRROR_SUBMIT_MAX_QUEUED, for `<schema>.submit`. Left out: the process writes no signs of life.
-   */
+  /** MIRROR_SUBMIT, MIRROR_SUBMIT_MAX_QUEUED, for `<schema>.submit`. Left out: the process writes no signs of life. */
   readonly submit?: { readonly enabled: boolean; readonly maxQueued: number };
   readonly clock: Clock;
 }
@@ -48,21 +46,15 @@ interface LastLook {
  * Checks whether this is the same database as before. Every process calls it before it sends or writes. If only the
  * host is new, it waits up to 13 s for a heartbeat of an earlier process.
  * @param last undefined: this is the process's first look
- * @returns the current hold, and the stored last sign of life; if a later look finds an earlier one, the database went
- *   back
+ * @returns the current hold, and the last sign of life that is stored
  */
 export async function openInstallation(options: InstallationOptions, signal?: AbortSignal, last?: LastLook) {
   const { db, clock } = options;
   const seen = await observe(db, options.host);
+  const check = (host: 'ask' | 'same' | 'copy') => checkInstallation(options, seen, host, last);
   const found =
-    (await judgeInstallation(options, seen, 'ask', last)) ??
-    (await judgeInstallation(
-      options,
-      seen,
-      (await isServedByOthers(db, clock, signal)) ? 'same' : 'copy',
-      last,
-    ));
-  if (found === undefined) throw new RangeError('a new host was judged as such twice');
+    (await check('ask')) ?? (await check((await isServedByOthers(db, clock, signal)) ? 'same' : 'copy'));
+  if (found === undefined) throw new RangeError('a new host was result as such twice');
   return found;
 }
 
@@ -101,11 +93,8 @@ async function observe(db: Db, host: string | undefined) {
   const node = await nodeExpression(db);
   const { rows } = await db.sql<{ node: ServerNode }>`
     select distinct ${node} as node from ${db.stateTable('account')}`;
-  return { fingerprint, nodes: [nodeOf(fingerprint), ...rows.map((row) => row.node)] };
-}
-
-function nodeOf({ system, timeline }: Fingerprint): ServerNode {
-  return [system, timeline];
+  const own: ServerNode = [fingerprint.system, fingerprint.timeline];
+  return { fingerprint, nodes: [own, ...rows.map((row) => row.node)] };
 }
 
 async function storeFingerprint(trx: Db, fingerprint: Fingerprint, nodes: KnownNodes): Promise<void> {
@@ -119,7 +108,7 @@ async function storeFingerprint(trx: Db, fingerprint: Fingerprint, nodes: KnownN
  * @param host what a database is if only its host is new; `ask`: not known yet
  * @returns undefined, nothing written: only the host is new, and `host` is `ask`
  */
-async function judgeInstallation(
+async function checkInstallation(
   { db, submit }: InstallationOptions,
   seen: Awaited<ReturnType<typeof observe>>,
   host: 'ask' | 'same' | 'copy',
@@ -153,10 +142,11 @@ async function judgeInstallation(
     const crashed = last?.aliveAt === undefined && before && mayLackCommits(before, seen.fingerprint);
     const reason = wentBack ?? (crashed === true ? CRASHED : undefined);
     if (reason !== undefined) await markRecovery(trx, row, reason);
-    const copied = atRisk ? (wentBack ?? (before === undefined ? UNSEEN : undefined)) : undefined;
+    const copied = atRisk ? (wentBack ?? (before === undefined ? UNKNOWN_ORIGIN : undefined)) : undefined;
     // A gap that this process watched is a step of the clock.
     const isGap = submit !== undefined && last?.watched !== true;
-    const why = copied ?? (isGap && stake.queued ? gapSince(row.alive_at, now) : undefined);
+    const gap = isGap && stake.queued ? now.getTime() - (row.alive_at ?? now).getTime() : 0;
+    const why = copied ?? (gap > LONGEST_GAP ? afterGap(gap) : undefined);
     const same = difference?.another.length === 0;
     const fingerprint = mergeFingerprints(same ? before : undefined, seen.fingerprint);
     const nodes = seen.nodes.reduce(withNode, same ? row.nodes : {});
@@ -179,7 +169,7 @@ async function judgeInstallation(
 const CRASHED =
   'the server crashed while synchronous_commit was off: what was answered last may not be there any more';
 
-const UNSEEN =
+const UNKNOWN_ORIGIN =
   'they were there before any daemon had seen this database: they may have been sent from another one';
 
 /** Whether this process's last sign of life is lost. */
@@ -190,13 +180,12 @@ function isSetBack(row: Pick<InstallationRow, 'alive_at'>, lastAliveAt: Date | u
 /** Whether the database differs from this process's last look, or needs a sign of life. Cheap. */
 async function looksOther(db: Db, lastAliveAt: Date | undefined): Promise<boolean> {
   const node = await nodeExpression(db);
-  const { rows } = await db.sql<{
+  type Found = Pick<InstallationRow, 'nodes' | 'alive_at'> & {
     same: boolean;
-    nodes: KnownNodes;
     node: ServerNode;
-    alive_at: Date | null;
     silent: boolean;
-  }>`
+  };
+  const { rows } = await db.sql<Found>`
     select ${isStoredDatabase(db)} as same, nodes, ${node} as node, alive_at,
       alive_at < clock_timestamp() - ${`${LONGEST_GAP} ms`}::interval as silent
     from ${db.stateTable('installation')}`;
@@ -216,11 +205,8 @@ async function atStake(trx: Db) {
   return onlyRow(found);
 }
 
-/** Why queued submissions may have been sent during a gap. A submission that is being sent is never sent again. */
-function gapSince(aliveAt: Date | null, now: Date): string | undefined {
-  if (aliveAt === null) return undefined;
-  const gap = now.getTime() - aliveAt.getTime();
-  if (gap <= LONGEST_GAP) return undefined;
+/** Why queued submissions are on hold after a gap (ms). A submission that is being sent is never sent again. */
+function afterGap(gap: number): string {
   return `by the database’s clock no daemon was running for ${Math.floor(gap / 60_000)} minutes while submissions were queued: the database may have been set back`;
 }
 
@@ -236,7 +222,7 @@ export async function markCopied(trx: Db, host: string | undefined): Promise<voi
   const row = await lockInstallation(trx);
   await markRecovery(trx, row, COPIED);
   const fingerprint = await observeFingerprint(trx, host);
-  await storeFingerprint(trx, fingerprint, withNode({}, nodeOf(fingerprint)));
+  await storeFingerprint(trx, fingerprint, withNode({}, [fingerprint.system, fingerprint.timeline]));
   // A hold of its own, whether or not the original has one.
   await holdFor(trx, { held_at: null, held_why: null }, row.now, COPIED);
 }
@@ -265,11 +251,11 @@ export function createInstallation(
 
   const look = async (signal: AbortSignal): Promise<void> => {
     const now = { monotonic: clock.monotonic(), wall: clock.now() };
-    const judged = await openInstallation(options, signal, { aliveAt, watched: hasWatched(now) });
+    const result = await openInstallation(options, signal, { aliveAt, watched: hasWatched(now) });
     lookedAt = now;
-    ({ aliveAt } = judged);
+    ({ aliveAt } = result);
     db.known.lastSign = aliveAt ?? db.known.lastSign;
-    const found = judged.hold;
+    const found = result.hold;
     if (found !== undefined && hold === undefined) {
       log.warn(
         `what was queued is held: ${found.why}. Where none of it was sent: "research-mirror submissions release"`,
@@ -293,8 +279,7 @@ export function createInstallation(
         failing = false;
       } catch (error) {
         signal.throwIfAborted();
-        // Without signs of life nothing is sent after ten minutes (`maySend`). If the database is away, the heartbeat
-        // warns.
+        // If the database is away, the heartbeat warns. After ten minutes without signs of life nothing is sent.
         if (!failing && !isDatabaseDown(error)) log.warn(`installation: ${messageOf(error)}`);
         failing = true;
       }
@@ -316,8 +301,6 @@ export async function maySend(trx: Db, now: Date): Promise<boolean> {
     select ${isStoredDatabase(trx)} as same, alive_at from ${trx.stateTable('installation')}`;
   const [row] = rows;
   if (row === undefined) throw new RangeError('openInstallation comes before the first submission');
-  if (!row.same || row.alive_at === null) return false;
-  const last = trx.known.lastSign;
-  if (last !== undefined && row.alive_at < last) return false;
+  if (!row.same || row.alive_at === null || isSetBack(row, trx.known.lastSign)) return false;
   return row.alive_at.getTime() > now.getTime() - LONGEST_GAP;
 }

@@ -57,11 +57,7 @@ export async function releaseAccount(db: Db, { userId, owner, token }: Fence): P
 }
 
 /** The living process that owns the account. */
-export async function livingOwner(
-  db: Db,
-  userId: string,
-  self: ProcessIdentity,
-): Promise<LivingProcess | undefined> {
+export async function livingOwner(db: Db, userId: string, self: ProcessIdentity) {
   const { rows } = await db.sql<{ owner: string | null }>`
     select owner from ${db.stateTable('account')} where _user_id = ${userId}::bigint`;
   const owner = rows[0]?.owner ?? null;
@@ -69,11 +65,7 @@ export async function livingOwner(
 }
 
 /** The process `processId` if it lives, by its heartbeat and by this machine's process table. */
-export async function livingHolder(
-  db: Db,
-  processId: string,
-  self: ProcessIdentity,
-): Promise<LivingProcess | undefined> {
+export async function livingHolder(db: Db, processId: string, self: ProcessIdentity) {
   return (await livingProcesses(db, self)).find((each) => each.processId === processId);
 }
 
@@ -151,9 +143,8 @@ export function createFleetStore(db: Db, processId: string, self: ProcessIdentit
 }
 
 /**
- * The accounts that a process works on. After the database went back, an account's row may name a living process that
- * has released the account: no process would take it. Or the row no longer names a process that works on the account,
- * which notices only when it writes.
+ * The accounts that a process works on. After the database went back, an account's row may name a process that has
+ * released it: no process would take it. Or it no longer names the process that works on it, which would notice too late.
  */
 export class OwnedAccounts {
   readonly #fences = new Map<string, Fence>();

@@ -30,8 +30,8 @@ export type ReachedDatabase = Awaited<ReturnType<typeof reachDatabase>>;
 /**
  * Finds out how to connect to the database. Starts the embedded server if it does not run.
  * @param folder of the embedded database, for people
- * @returns `direct`: the way past a transaction pooler, if configured; `server`: the embedded one; `words`: for people,
- *   without password; `leave` closes the connection and stops an embedded server that no other program uses
+ * @returns `direct`: the way past a transaction pooler, if configured; `words`: for people, without password; `leave`
+ *   stops an embedded server that no other program uses
  * @throws Unusable; the signal's reason
  */
 export async function reachDatabase(
@@ -61,10 +61,7 @@ export async function reachDatabase(
 
 export type OpenMirror = Awaited<ReturnType<typeof openMirror>>;
 
-/**
- * Reaches the mirror's database and brings it to this version.
- * @throws Unusable, DatabaseUnavailable; the signal's reason
- */
+/** Opens the mirror's database at this version. @throws Unusable, DatabaseUnavailable; the signal's reason */
 export async function openMirror(config: Config, options: DatabaseReach) {
   const { connection, direct, words, leave } = await reachDatabase(config.database, options);
   let database: Database | undefined;
@@ -86,10 +83,7 @@ export async function openMirror(config: Config, options: DatabaseReach) {
   }
 }
 
-/**
- * Repeats `openMirror` with longer and longer waits while the database can't be reached.
- * @param options `onFailure` is called for each failed attempt
- */
+/** Repeats `openMirror`, with waits that grow to 30 s, while the database can't be reached. */
 export async function openMirrorPatiently(
   config: Config,
   options: DatabaseReach & { readonly onFailure: (error: DatabaseUnavailable) => void },

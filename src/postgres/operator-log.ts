@@ -6,9 +6,8 @@ import { type Db, onlyRow } from './db.ts';
 export type Operator = Readonly<Record<'databaseUser' | 'osUser' | 'program', string | null>>;
 
 /**
- * Stores what a person does, in the transaction that does it: a rollback leaves no row.
- * @param act the command: `accounts retire`; without `userId` it is about no single account; `given` are its arguments,
- *   without secrets and keys of rows
+ * Stores what a person does, in the transaction that does it: a rollback leaves no row. `act` is the command (`accounts
+ * retire`), `given` its arguments without secrets and keys of rows; without `userId` it is about no single account.
  */
 export async function logAct(
   trx: Db,

@@ -65,10 +65,7 @@ export async function resolveConnection(options: ConnectionOptions): Promise<pg.
 }
 
 /** Runs `work` on a connection of its own. If it breaks, the current or next statement fails. */
-export async function onConnection<T>(
-  config: pg.ClientConfig,
-  work: (client: pg.Client) => Promise<T>,
-): Promise<T> {
+export async function onConnection<T>(config: pg.ClientConfig, work: (client: pg.Client) => Promise<T>) {
   const client = new pg.Client(config);
   client.on('error', () => {});
   try {
@@ -139,16 +136,13 @@ export function createPool(
   };
 }
 
-/**
- * Ends the session of an abandoned answer: after its clock was set back, a server may keep the session's locks for
- * hours. Through a pooler the port differs, and nothing is ended.
- */
+/** Ends an abandoned session, which may keep locks for hours after the server's clock was set back. No pooler's. */
 const END_SESSION = `select pg_catalog.pg_terminate_backend(pid) from pg_catalog.pg_stat_activity
   where pid = $1 and client_port = $2 and usename = current_user`;
 
 const BEGIN = 'begin isolation level';
 /** Statements that PostgreSQL refuses in a transaction, or that concern the session. */
-const OUTSIDE =
+const NO_TRANSACTION =
   /^(?:set|vacuum|alter system|create database|drop database|create index concurrently|drop index concurrently) /;
 
 /** A connection of the pool as Kysely uses it. */
@@ -206,7 +200,7 @@ export class Connection implements DatabaseConnection {
   /** A statement outside of a transaction gets one, for the pinned settings: three messages, one round trip. */
   async executeQuery<Row>({ sql, parameters }: CompiledQuery): Promise<QueryResult<Row>> {
     if (this.#transaction === 'ended') throw new RangeError('the transaction has ended');
-    const isAlone = this.#transaction === 'none' && !OUTSIDE.test(sql);
+    const isAlone = this.#transaction === 'none' && !NO_TRANSACTION.test(sql);
     const begun = isAlone ? this.#send(`${BEGIN} read committed; ${PIN_SETTINGS}`) : this.#begun;
     this.#begun = undefined;
     const answer = this.#send(sql, parameters);
@@ -236,8 +230,8 @@ export class Connection implements DatabaseConnection {
 }
 
 /**
- * Pins the settings that change how SQL is read or printed, until the transaction ends: login, database or server may
- * have other values (docs/design/sql.md, "Settings of the login").
+ * Pins, for a transaction, settings that change how SQL is read or printed (docs/design/sql.md, "Settings of the
+ * login").
  */
 export const PIN_SETTINGS = [
   'standard_conforming_strings = on',

@@ -3,10 +3,7 @@ import type { Db } from './db.ts';
 
 type Grantable = Awaited<ReturnType<typeof grantable>>[number];
 
-/**
- * What this user can grant rights on: the schema, default privileges on this user's later tables and views, each
- * relation and function.
- */
+/** What this user can grant rights on: schema, default privileges on later tables and views, relations, functions. */
 async function grantable(db: Db) {
   const { rows } = await db.sql<{
     /** The name in the table of grants: `schema`, `defaults of <user>`, `relation lists`, `function submit(…)`. */
@@ -45,14 +42,6 @@ const GRANTS = [
   ['relation', 'grant select on', ''],
   ['function', 'grant execute on function', ''],
 ] as const;
-
-async function grantTo(trx: Db, { name }: GroupRole, objects: readonly Grantable[]): Promise<void> {
-  for (const [kind, verb, rest] of GRANTS) {
-    const targets = objects.filter((each) => each.kind === kind).map(({ target }) => target);
-    if (targets.length === 0) continue;
-    await trx.sql`${sql.raw(`${verb} ${targets.join(', ')} ${rest}`)} to ${sql.id(name)}`;
-  }
-}
 
 /** Whether a role has any right in the schema, without functions, which migrations grant as well. */
 async function hasRights(db: Db, roleId: string): Promise<boolean> {
@@ -93,10 +82,7 @@ export async function beforeMigration(trx: Db) {
  * Grants what a migration has made to the existing roles, and records it for later roles. Tables and views that a role
  * got by default privileges stay as the migration left them.
  */
-export async function afterMigration(
-  trx: Db,
-  before: Awaited<ReturnType<typeof beforeMigration>>,
-): Promise<void> {
+export async function afterMigration(trx: Db, before: Awaited<ReturnType<typeof beforeMigration>>) {
   const made = (await grantable(trx)).filter(({ object }) => !before.objects.has(object));
   for (const role of groupRoles(trx.schema)) {
     const objects = forRole(made, role);
@@ -121,10 +107,7 @@ export async function ensureGrants(trx: Db): Promise<void> {
   if (rows[0]?.owned === true) await grantDue(trx);
 }
 
-/**
- * Makes the table of grants if there is none, as in a mirror of 0.1.0. There, a role with any right was granted
- * everything, and missing rights were revoked.
- */
+/** Makes the table of grants in a mirror of 0.1.0. There, missing rights of a role that has any were revoked. */
 async function ensureTable(trx: Db): Promise<void> {
   const { rows } = await trx.sql<{ exists: boolean }>`
     select to_regclass(format('%I.granted', ${trx.stateSchema}::text)) is not null as exists`;
@@ -152,7 +135,11 @@ async function grantDue(trx: Db): Promise<void> {
     const kept = restored ? rows.filter(({ known }) => known !== null).map(({ object }) => object) : [];
     const due = new Set(rows.map(({ object }) => object).filter((object) => !kept.includes(object)));
     const granted = (await grantable(trx)).filter(({ object }) => due.has(object));
-    await grantTo(trx, role, granted);
+    for (const [kind, verb, rest] of GRANTS) {
+      const targets = granted.filter((each) => each.kind === kind).map(({ target }) => target);
+      if (targets.length === 0) continue;
+      await trx.sql`${sql.raw(`${verb} ${targets.join(', ')} ${rest}`)} to ${sql.id(role.name)}`;
+    }
     const current = [...kept, ...granted.map(({ object }) => object)];
     await trx.sql`update ${trx.stateTable('granted')} set role_id = ${id}
       where role = ${role.name} and object = any(${current}::text[])`;
@@ -160,12 +147,7 @@ async function grantDue(trx: Db): Promise<void> {
 }
 
 /** @param id null: not granted yet */
-async function remember(
-  trx: Db,
-  role: string,
-  objects: readonly Grantable[],
-  id: string | null,
-): Promise<void> {
+async function remember(trx: Db, role: string, objects: readonly Grantable[], id: string | null) {
   await trx.sql`insert into ${trx.stateTable('granted')} (role, object, role_id)
     select ${role}, object, ${id}::text from unnest(${objects.map(({ object }) => object)}::text[]) as object
     on conflict do nothing`;

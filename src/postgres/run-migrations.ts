@@ -23,10 +23,10 @@ interface MigrateOptions extends Pick<Retrying, 'clock' | 'patience'> {
 export const MIGRATION_BOUNDS = { statement: 0, idle: 60_000 };
 
 /** Errors of two programs that make the same object at once; XX000: "tuple concurrently updated". */
-const MADE_TWICE = /^(?:23505|42P06|42P07|42701|42710|42723|XX000)$/;
+const CREATION_RACE = /^(?:23505|42P06|42P07|42701|42710|42723|XX000)$/;
 
 /** For a migration that drops: heartbeats and pages wait behind its locks, and the daemon tries it again. */
-const ONCE = { ...PATIENCE, attempts: 1, lockMs: 1_000 };
+const DROP_PATIENCE = { ...PATIENCE, attempts: 1, lockMs: 1_000 };
 
 /**
  * Brings the database to this version: each file in a transaction of its own under a lock (lockMigrations), so that
@@ -41,7 +41,7 @@ export async function migrate(options: MigrateOptions) {
   const all = await readMigrations(folder);
   await checkServer(db);
   const failure = 'the database could not be brought to this version';
-  const retrying = { ...options, failure, raced: MADE_TWICE };
+  const retrying = { ...options, failure, raced: CREATION_RACE };
   const applied: string[] = [];
   let waiting: string | undefined;
   while (waiting === undefined) {
@@ -56,7 +56,7 @@ export async function migrate(options: MigrateOptions) {
     waiting = await waitsFor(db);
     if (waiting !== undefined) break;
     try {
-      const patience = drops ? ONCE : options.patience;
+      const patience = drops ? DROP_PATIENCE : options.patience;
       const { value } = await retried({ ...retrying, ...(patience && { patience }) }, async (trx) => {
         await lockMigrations(trx);
         const still = pendingAfter(await appliedMigrations(trx), all, trx.schema, version);
@@ -263,8 +263,7 @@ function isTooOld(version: string, oldest: string | null): boolean {
 }
 
 /**
- * Refuses, before the first migration, schemas that have an object of a migration's name. Other objects may be there
- * (MIRROR_SCHEMA=public).
+ * Checks that no object has a name that the migrations need. Others may be there (MIRROR_SCHEMA=public).
  * @throws Unusable: what is in the way, whose it is, and the remedy
  */
 async function throwIfNamesTaken(trx: Db, folder: string): Promise<void> {
@@ -297,10 +296,7 @@ async function throwIfNamesTaken(trx: Db, folder: string): Promise<void> {
   );
 }
 
-/**
- * @returns the version: `15.18`
- * @throws Unusable for a server, database or login that can't have a mirror
- */
+/** @returns the version, `15.18` @throws Unusable: the server, database or login can't have a mirror */
 export async function checkServer(db: Db): Promise<string> {
   // Debian's is longer: `15.18 (Debian 15.18-0+deb12u1)`.
   const found = await db.sql<{ number: number; version: string; encoding: string }>`

@@ -28,13 +28,13 @@ export function isRefusedValue(error: unknown): boolean {
 }
 
 /** Errors that may pass: connections, resources, a server that stops or starts, time-outs, races. */
-const PASSING = /^(08...|53...|57P0.|57014|25P0[34]|25006|55P03|40001|40P01|58...|XX000)$/;
+const TRANSIENT = /^(08...|53...|57P0.|57014|25P0[34]|25006|55P03|40001|40P01|58...|XX000)$/;
 
 /**
  * Refusals that concern the whole database, not rows or a table's trigger: disk, memory, connections (53), read-only
  * (25006), files (58, XX001, XX002), and missing schemas, tables, columns, functions or rights.
  */
-const OF_THE_WHOLE = /^(53...|25006|58...|XX00[12]|3F000|42P01|42703|42883|42501)$/;
+const WHOLE_DATABASE = /^(53...|25006|58...|XX00[12]|3F000|42P01|42703|42883|42501)$/;
 
 const REMEDIES: readonly (readonly [RegExp, string])[] = [
   [/^(57014|55P03)$/, 'see which session holds the lock: pg_stat_activity, pg_blocking_pids()'],
@@ -56,7 +56,7 @@ const REMEDIES: readonly (readonly [RegExp, string])[] = [
 type DriverProblem = 'connection' | 'line' | 'unanswered' | 'tls' | 'no-tls' | 'no-password' | 'sign-in';
 
 /** Problems that a person must fix. The others may pass. */
-const TO_MEND = new Set<DriverProblem | undefined>(['no-tls', 'no-password', 'sign-in']);
+const LASTING = new Set<DriverProblem | undefined>(['no-tls', 'no-password', 'sign-in']);
 
 /**
  * Texts of pg and pg-pool at the pinned versions, always in English; a test provokes each (driver-texts.test.ts). The
@@ -112,7 +112,7 @@ export function databaseError(error: unknown): unknown {
   if (state === '08P01' && 'routine' in error && error.routine !== undefined) return error;
   const remedy = REMEDIES.find(([pattern]) => pattern.test(state))?.[1];
   const todo = remedy === undefined ? '' : `: ${remedy}`;
-  if (PASSING.test(state)) {
+  if (TRANSIENT.test(state)) {
     const said = `the database can't do it now (${serverWords(error)})${todo}`;
     return new DatabaseUnavailable(said, { cause: error });
   }
@@ -134,7 +134,7 @@ function connectionError(error: Error): unknown {
   const [, problem, words] = driverText(error) ?? [];
   const isHungUp = /^(EPIPE|ECONNRESET)$/.test(nodeCode(first));
   const said = words?.replace('REASON', () => reason) ?? (isHungUp ? `${HUNG_UP} (${reason})` : reason);
-  if (TO_MEND.has(problem)) return new Unusable(said);
+  if (LASTING.has(problem)) return new Unusable(said);
   if (!isConnectionProblem(error)) return error;
   return new DatabaseUnavailable(`the database can't be reached: ${said}`, { cause: error });
 }
@@ -148,12 +148,12 @@ export function concernsWholeDatabase(error: unknown): boolean {
 }
 
 /** A table or right may be missing to a user's trigger only. */
-const IN_FUNCTION = ', in a function or trigger';
+const FUNCTION_NOTE = ', in a function or trigger';
 
 /** SQLSTATE and message of the server's error. */
 function serverWords(error: Error): string {
   const { code = '', where } = serverError(error) ?? {};
-  return `${code} ${error.message}${where !== undefined && /^(42|3F)/.test(code) ? IN_FUNCTION : ''}`;
+  return `${code} ${error.message}${where !== undefined && /^(42|3F)/.test(code) ? FUNCTION_NOTE : ''}`;
 }
 
 /** The message of a failure as it is stored. Postgres's own refusals are marked. */
@@ -170,7 +170,7 @@ export function refusalIn(message: string): { readonly why: string; readonly who
     );
   return found === null
     ? undefined
-    : { why: found[1] ?? '', whole: OF_THE_WHOLE.test(found[2] ?? '') && !message.includes(IN_FUNCTION) };
+    : { why: found[1] ?? '', whole: WHOLE_DATABASE.test(found[2] ?? '') && !message.includes(FUNCTION_NOTE) };
 }
 
 /** Whether the connection can't be used after this error: its state at the server is unknown. */
@@ -195,5 +195,5 @@ function isConnectionProblem(error: unknown): boolean {
   if (/^E(?!RR_)[A-Z_]+$/.test(nodeCode(error))) return true;
   if (error instanceof AggregateError) return error.errors.some(isConnectionProblem);
   const problem = driverProblem(error);
-  return problem !== undefined && !TO_MEND.has(problem);
+  return problem !== undefined && !LASTING.has(problem);
 }
