@@ -95,7 +95,7 @@ const says = (text: string, problem = 'connection', kind: unknown = DatabaseUnav
 });
 
 describe('the texts of the pinned driver', () => {
-  it('of connections that end or do not come', async () => {
+  it('are known for connections that end or can’t be made', async () => {
     const silent = await plays();
     const lets = await plays(LET_IN);
     const goes = await plays(LET_IN, 'gone');
@@ -131,7 +131,7 @@ describe('the texts of the pinned driver', () => {
     );
   });
 
-  it('of TLS and of signing in', async () => {
+  it('are known for TLS and signing in', async () => {
     const tls = { rejectUnauthorized: false };
     expect(
       await failure(async () => client({ ...(await plays(Buffer.from('N'))), ssl: tls }).connect()),
@@ -184,7 +184,7 @@ describe('a server that does not speak English', () => {
     return `postgres://u@127.0.0.1:${port}/d`;
   }
 
-  it('sends us the other way where sslmode permits it, by its SQLSTATE', async () => {
+  it('makes us try TLS or plain text instead, by its SQLSTATE, if sslmode permits that', async () => {
     const resolved = (url: string) => resolveConnection({ url, program: 'test' });
     expect(await resolved(await server('plain'))).toMatchObject({ ssl: false });
     const tls = await resolved(`${await server('tls')}?sslmode=allow`);

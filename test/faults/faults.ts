@@ -307,8 +307,8 @@ export const FAULTS: readonly Fault[] = [
     file: 'src/postgres/hold.ts',
     find: "await move(trx, userId, 'queued', 'held');",
     put: '',
-    caughtIn: 'test/integration/postgres/installation/held-submissions.test.ts',
-    test: 'a hold takes what is queued and nothing else',
+    caughtIn: 'test/integration/postgres/installation/installation-hold.test.ts',
+    test: 'a hold takes queued submissions and nothing else',
   },
   {
     invariant: 9,
@@ -317,7 +317,7 @@ export const FAULTS: readonly Fault[] = [
     find: ' and token = ${token}',
     put: '',
     caughtIn: 'test/integration/postgres/lease-accounts.test.ts',
-    test: 'writes nothing more under the token of before, though the same process has it again',
+    test: 'gets no writes under its old token, even if the same process has taken it again',
   },
   {
     invariant: 9,

@@ -79,15 +79,15 @@ async function crashAfter(call: string): Promise<void> {
   expect(await onServer(url, `select to_regclass('public.lost') as lost`)).toEqual([{ lost: null }]);
 }
 
-describe('a crash of a server with synchronous_commit = off takes nothing back', () => {
-  it('of what submit() and cancel_submission() have answered', async () => {
+describe('a crash of a server with synchronous_commit = off', () => {
+  it('loses nothing that submit() and cancel_submission() have answered', async () => {
     await crashAfter(`select mirror.submit('research', '{}')`);
     expect(await states()).toEqual([{ id: '1', state: 'queued' }]);
     await crashAfter(`select mirror.cancel_submission(1)`);
     expect(await states()).toEqual([{ id: '1', state: 'cancelled' }]);
   });
 
-  it('and leaves other settings than off, and those of the session, as they are', async () => {
+  it('is prevented in those calls alone: other settings, and the session’s, stay as they are', async () => {
     const mode = `select current_setting('synchronous_commit') as mode`;
     const call = `select mirror.submit('research', '{}')`;
     expect(await onServer(url, 'begin', call, mode)).toEqual([{ mode: 'on' }]);

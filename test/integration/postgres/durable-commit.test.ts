@@ -77,7 +77,7 @@ const ACTS: readonly (readonly [string, string, Act])[] = [
   ],
 ];
 
-describe('on disk before anybody hears of it, also where Postgres is told to answer a commit before that', () => {
+describe('on disk before it is answered, even if synchronous_commit is off,', () => {
   it.each(ACTS)('is %s', async (_, table, act) => {
     expect([await modeOf('off', table, act), await modeOf('local', table, act)]).toEqual(['on', 'local']);
   });

@@ -32,7 +32,7 @@ function heartbeat(processId: string, more: Partial<HeartbeatOptions> = {}): Hea
   return createHeartbeat({ ...common, command: 'start', version: '9.9.9', ...more });
 }
 
-it('sees who lives, how fresh, what each serves, and which accounts have which owner', async () => {
+it('a look shows living processes, how fresh they are, what they serve, and each account’s owner', async () => {
   const store = createFleetStore(scene.database.db, 'self', own);
   const self = heartbeat('self');
   await self.start();
@@ -69,7 +69,7 @@ it('sees who lives, how fresh, what each serves, and which accounts have which o
   await self.stop();
 });
 
-it('a heartbeat tells whether there are others that take part, however they are called', async () => {
+it('a heartbeat tells whether the fleet has other processes, whatever their command', async () => {
   // Those of the test before, which live on for some seconds.
   await run('delete from mirror_sync.process');
   const alone = heartbeat('alone');
@@ -89,7 +89,7 @@ it('a heartbeat tells whether there are others that take part, however they are 
   await after.stop();
 });
 
-it('a heartbeat tells when its process was asleep, or missed the database', async () => {
+it('a heartbeat tells when its process was asleep or without the database', async () => {
   let sleptMs = 0;
   const clock: Clock = {
     ...systemClock,
@@ -128,7 +128,7 @@ it('a heartbeat tells when its process was asleep, or missed the database', asyn
   await beating.stop();
 });
 
-it('a process gives up accounts that name it while it does not work on them, at the second look', async () => {
+it('a process releases accounts that name it while it does not work on them, at the second look', async () => {
   const owned = new OwnedAccounts();
   const eight: Fence = { userId: '8', owner: 'owner', token: '1' };
   const look = (): Promise<string[]> => owned.releaseStrays(scene.database.db, 'owner');
@@ -160,7 +160,7 @@ it('a process gives up accounts that name it while it does not work on them, at 
   expect(await run('select owner from mirror_sync.account where _user_id = 9')).toEqual([{ owner: 'owner' }]);
 });
 
-it('a process ends its work on accounts whose row names it no more, though it has nothing to write', async () => {
+it('a process ends its work on accounts whose row no longer names it, even with nothing to write', async () => {
   const owned = new OwnedAccounts();
   const ended: string[] = [];
   const fences = ['7', '8'].map((userId): Fence => ({ userId, owner: 'owner', token: '1' }));

@@ -87,7 +87,7 @@ async function content(): Promise<string | undefined> {
 }
 
 describe('an account', () => {
-  it('has one living owner; the next one takes it when the owner is silent, with a greater token', async () => {
+  it('has one living owner; the next one takes it, with a greater token, when the owner is silent', async () => {
     await alive('A');
     const first = await taken('A');
     await alive('B');
@@ -100,7 +100,7 @@ describe('an account', () => {
     expect(BigInt(second.token)).toBeGreaterThan(BigInt(first.token));
   });
 
-  it('is not kept by an owner whose last sign of life lies ahead: the database’s clock went back since', async () => {
+  it('is not kept by an owner whose last heartbeat is in the future: the database’s clock went back', async () => {
     await alive('A');
     await taken('A');
     await database.db
@@ -119,7 +119,7 @@ describe('an account', () => {
     expect((await take('B')).state).toBe('taken');
   });
 
-  it('is free at once when its owner died on this machine, without waiting for the heartbeat to run out', async () => {
+  it('is free at once when its owner died on this machine, before the heartbeat expires', async () => {
     const child = spawn(process.execPath, ['-e', ''], { stdio: 'ignore' });
     const identity = { ...own, pid: child.pid ?? 0, startedTicks: '1' };
     await once(child, 'exit');
@@ -131,7 +131,7 @@ describe('an account', () => {
 });
 
 describe('the fence', () => {
-  it('makes a takeover wait for a page that is being committed, and never the page come after it', async () => {
+  it('makes a takeover wait for a page that is being committed; no page commits after the takeover', async () => {
     await alive('A');
     const stale = await taken('A');
     const order: string[] = [];
@@ -165,7 +165,7 @@ describe('the fence', () => {
     expect(await content()).toBe('old');
   });
 
-  it('is taken by one owner’s transactions in turn: none waits for another one in Postgres', async () => {
+  it('is taken by an owner’s transactions in turn: none waits for another in Postgres', async () => {
     const bounds = { statement: 3_000, idle: 60_000 };
     const brisk = await openTestDatabase(database.url, { bounds });
     await database.db.sql`update mirror_sync.account set owner = 'me', token = 7`;
@@ -180,7 +180,7 @@ describe('the fence', () => {
     await brisk.close();
   });
 
-  it('ends an owner that hangs in its transaction, so that it blocks nobody for long', async () => {
+  it('ends an owner that hangs in its transaction, so that others do not wait for long', async () => {
     const bounds = { statement: 300, idle: 300 };
     const short: Database = await openTestDatabase(database.url, { bounds });
     await alive('A');
@@ -199,7 +199,7 @@ describe('the fence', () => {
 });
 
 describe('the heartbeat', () => {
-  it('lets the process count itself alive for less time than others do, counted from its beginning', async () => {
+  it('is valid for its own process for less time than for others, from when it was sent', async () => {
     const clock = new VirtualClock();
     const heartbeat = heartbeatOf('V', own, clock);
     expect(heartbeat.ownsUntil()).toBe(-Infinity);

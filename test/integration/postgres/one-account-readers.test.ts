@@ -204,7 +204,7 @@ describe('a login that is bound to one account', () => {
     ]);
   });
 
-  it('submits and cancels for its own account alone; another one is as one that there is not', async () => {
+  it('submits and cancels only for its own account; another one is treated as missing', async () => {
     const [queued] = await run<{ id: string }>(
       `select submission_id::text as id from mirror.submissions where _user_id = 1002 and state = 'queued'`,
     );
@@ -230,7 +230,7 @@ describe('a login that is bound to one account', () => {
   });
 
   // A policy binds whom one acts as: as a group, by SET ROLE, a member reads everything.
-  it('is refused while it may become somebody who reads more', async () => {
+  it('is refused while it may become a role that reads more', async () => {
     for (const group of ['mirror_reader', 'mirror_submitter', 'pg_read_all_data']) {
       const member = await login(group);
       await expect(run(`select mirror_sync.bind_reader('${member.name}', 1001)`)).rejects.toThrow(
@@ -249,7 +249,7 @@ describe('a login that is bound to one account', () => {
     await run('drop view mirror.owned');
   });
 
-  it('is bound in tables and columns that come later, too, and can be bound to another account', async () => {
+  it('is bound in later tables and columns, and can be bound to another account', async () => {
     for (const name of await readdir(MIGRATIONS))
       await copyFile(join(MIGRATIONS, name), join(folder.path, name));
     const later = `create table "{schema}".later (_user_id bigint primary key, note text);
@@ -278,8 +278,8 @@ describe('a login that is bound to one account', () => {
   });
 });
 
-describe('who may read a view and not its tables', () => {
-  it('reads it as before the upgrade, and of the tables no content that it hides', async () => {
+describe('a login that may read a view and not its tables', () => {
+  it('reads the view as before the upgrade, and no content of the tables that the view hides', async () => {
     expect(await ofView.run('select * from mirror.watchlist_live')).toHaveLength(
       (await run('select from mirror.watchlist where _deleted_at is null')).length,
     );
@@ -301,11 +301,11 @@ describe('who may read a view and not its tables', () => {
     expect(boundWithChanges).toContain('reads more than one account by the view mirror.changes');
   });
 
-  it('reads a column of a view that alone was granted', async () => {
+  it('reads the only column of a view that was granted', async () => {
     expect(columnOfSome).toEqual([true, false, false]);
   });
 
-  it('reads views of somebody’s own over ours', async () => {
+  it('reads a user’s own views over ours', async () => {
     const rows = await ofOwnView.run('select * from own.lists');
     expect(rows).toHaveLength((await run('select from mirror.lists where _deleted_at is null')).length);
     expect(await ofView.run('select * from own.lists')).toEqual(rows);

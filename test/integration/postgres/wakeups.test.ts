@@ -43,7 +43,7 @@ describe('wake-ups', () => {
     expect(other.rung).toBe(false);
   });
 
-  it('go on after the connection was lost, which is itself a reason to look', async () => {
+  it('continue after the connection was lost, which is a reason to look, too', async () => {
     const lines: string[] = [];
     const causes: boolean[] = [];
     const bell = await listen('mirror', lines, causes);
@@ -61,7 +61,7 @@ describe('wake-ups', () => {
 });
 
 describe('notifications', () => {
-  it('tell what changed after the commit, one for a table and account, with the greatest change', async () => {
+  it('tell changes after the commit, one for a table and account, with the greatest change ID', async () => {
     const client = new pg.Client({ connectionString: database.url });
     await client.connect();
     await client.query('listen mirror_changes');

@@ -24,7 +24,7 @@ beforeEach(() => {
 });
 const HOUR = `interval '1 hour'`;
 
-it('nothing of an account that is opened waits for a moment that lies ahead', async () => {
+it('after the clock went back, nothing of an opened account waits for a time in the future', async () => {
   const { db } = scene.database;
   await run(`
     insert into mirror_sync.scope (_user_id, collection, parent, last_read_at, full_at)
@@ -50,7 +50,7 @@ it('nothing of an account that is opened waits for a moment that lies ahead', as
   }
 });
 
-it('moments that may lie ahead, or do not, stay as they are', async () => {
+it('times that may be in the future, or are not, stay as they are', async () => {
   await run(`
     insert into mirror_sync.candidate (_user_id, collection, key, kind, obs, at)
       values (7, 'lists', '1', 'snapshot', 1, now() + interval '2 s');
@@ -90,7 +90,7 @@ describe('a step of the clock under an owner', () => {
     return rows[0];
   };
 
-  it('back moves what lies ahead with it, and has the account opened again', async () => {
+  it('back moves times in the future with it, and has the account opened again', async () => {
     const { db, step } = await owned();
     await step(-3_600_000);
     const write = vi.fn(nothing);
@@ -112,7 +112,7 @@ describe('a step of the clock under an owner', () => {
     expect(await moved()).toMatchObject({ suspected: -60, slots: -60 });
   });
 
-  it('ahead moves what waits with it, and no claim: the time may be gone', async () => {
+  it('ahead moves waits with it, but not as of when rows are mirrored: the machine may have slept', async () => {
     const { db, step } = await owned();
     await step(3_600_000);
     await expect(fenced(db, SEVEN, nothing)).rejects.toThrow(/clock went ahead by 60 min/);
@@ -128,7 +128,7 @@ describe('a step of the clock under an owner', () => {
     });
   });
 
-  it.each([-3_600_000, 3_600_000])('of %i ms loses no slot that its owner gives back', async (byMs) => {
+  it.each([-3_600_000, 3_600_000])('of %i ms loses no slot that its owner returns', async (byMs) => {
     const { db, step } = await owned();
     const before = Date.now();
     await step(byMs);
@@ -144,7 +144,7 @@ describe('a step of the clock under an owner', () => {
       expect(Math.abs(at - (freed[index] ?? 0) - byMs)).toBeLessThan(5_000);
   });
 
-  it('of a few seconds is none', async () => {
+  it('of a few seconds does not count', async () => {
     const { db, step } = await owned();
     for (const seconds of [-10, 3, -9]) {
       await step(seconds * 1_000);
@@ -153,7 +153,7 @@ describe('a step of the clock under an owner', () => {
     expect(await moved()).toMatchObject({ suspected: 0, slots: 0, walking: true });
   });
 
-  it.each([-3_600_000, 3_600_000])('of %i ms loses no outcome of what was sent', async (aheadMs) => {
+  it.each([-3_600_000, 3_600_000])('of %i ms loses no outcome of a sent submission', async (aheadMs) => {
     const { db, step } = await owned();
     await scene.open({ db });
     await scene.queue();
@@ -164,7 +164,7 @@ describe('a step of the clock under an owner', () => {
     expect(await scene.states()).toEqual(['accepted']);
   });
 
-  it('ends the work on all accounts of its process, which notices it by its heartbeat', async () => {
+  it('ends the work on all accounts of the process, whose heartbeat notices it', async () => {
     const { db, step } = await owned();
     const accounts = new OwnedAccounts();
     const ended: string[] = [];

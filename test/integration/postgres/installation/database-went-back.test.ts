@@ -89,8 +89,8 @@ beforeEach(async () => {
   account = await newAccount();
 });
 
-describe('where the last observation is not there any more', () => {
-  it.each(WRITES)('%s is not written, and the account is over for its owner', async (_, write) => {
+describe('after the last observation was lost', () => {
+  it.each(WRITES)('%s is not written, and the owner loses the account', async (_, write) => {
     const account = await withPage();
     await proveAbsent(account, 'research_jobs', jobs(1));
     await setObservation(account, 1);
@@ -102,7 +102,7 @@ describe('where the last observation is not there any more', () => {
     await expect(fenced(db, account.fence, () => Promise.resolve())).rejects.toBeInstanceOf(DatabaseWentBack);
   });
 
-  it.each(WRITES)('%s is superseded where there are more, and the owner goes on', async (_, write) => {
+  it.each(WRITES)('%s is superseded if there are later ones, and the owner continues', async (_, write) => {
     const account = await withPage();
     await setObservation(account, 1_000_002);
     const before = await stored(account);
@@ -113,8 +113,8 @@ describe('where the last observation is not there any more', () => {
   });
 });
 
-describe('where commits of other scopes are gone', () => {
-  it('the account’s change ID tells it to whatever is written next', async () => {
+describe('after commits of other scopes were lost', () => {
+  it('the next write notices it by the account’s change ID', async () => {
     await account.page('lists', '[{"list_id":1}]');
     const { userId } = account.fence;
     await setBack(account);
@@ -122,7 +122,7 @@ describe('where commits of other scopes are gone', () => {
     expect(await account.query(`select 1 from mirror.research_jobs where _user_id = ${userId}`)).toEqual([]);
   });
 
-  it('another process, which knows nothing of them, goes on', async () => {
+  it('another process, which does not know them, continues', async () => {
     await account.page('lists', '[{"list_id":1}]');
     await setBack(account);
     const other = await openTestDatabase(account.database.url);
@@ -136,7 +136,7 @@ describe('where commits of other scopes are gone', () => {
   });
 });
 
-describe('what this process committed before it took the account anew', () => {
+describe('a commit of this process before it took the account again', () => {
   /** Another fence of the same process, as after an outage. */
   const takenAnew = ({ database, fence }: MirroredAccount): Promise<MirroredAccount> =>
     MirroredAccount.make(database, fence.userId);
@@ -151,13 +151,13 @@ describe('what this process committed before it took the account anew', () => {
     account.query(`insert into mirror.recoveries (detected_at, reason) values (${at}, 'tests')`);
   const RECOVERIES = 'delete from mirror.recoveries';
 
-  it('is missed by the new fence, and by each one after it', async () => {
+  it('is missed by the new fence, and by each later one', async () => {
     const account = await committed();
     await setBack(account);
     for (let n = 0; n < 2; n += 1) await expect(write(account)).rejects.toBeInstanceOf(DatabaseWentBack);
   });
 
-  it('is missed also where the last commit was not answered', async () => {
+  it('is missed even if the last commit was not answered', async () => {
     const account = await committed();
     await cutCommit(account);
     // Whatever became of that commit, the one before it was there.
@@ -167,7 +167,7 @@ describe('what this process committed before it took the account anew', () => {
     await expect(write(account)).rejects.toBeInstanceOf(DatabaseWentBack);
   });
 
-  it('is there, or more, where nothing went back', async () => {
+  it('is not missed if nothing went back', async () => {
     const account = await committed();
     await expect(write(account)).resolves.toMatchObject(APPLIED);
     await account.query(
@@ -176,7 +176,7 @@ describe('what this process committed before it took the account anew', () => {
     await expect(write(account)).resolves.toMatchObject(APPLIED);
   });
 
-  it('is missed no more once that is recorded', async () => {
+  it('is no longer missed once a recovery is recorded', async () => {
     const account = await committed();
     await setBack(account);
     await recover(account, 'now()');
@@ -189,7 +189,7 @@ describe('what this process committed before it took the account anew', () => {
     }
   });
 
-  it('is missed where a record that it knew of is gone, whatever the change ID says', async () => {
+  it('is missed if a recovery that it knew is lost, whatever the change ID', async () => {
     await recover(account, `now() - interval '1 s'`);
     await recover(account, 'now()');
     await account.page('lists', '[{"list_id":1}]');
@@ -232,7 +232,7 @@ describe('a server that writes another timeline', () => {
 });
 
 describe('a commit that is not answered', () => {
-  it('leaves its outcome unknown: the account is to be opened anew, whatever became of it', async () => {
+  it('leaves its outcome unknown: the account must be opened again in either case', async () => {
     await account.page('research_jobs', jobs(1));
     await cutCommit(account);
     // Both outcomes are as good: neither is taken for a database that went back.

@@ -14,7 +14,7 @@ const scene = installed();
 const { alsoOpen, run, open, queue, states, storeOf, opened } = scene;
 
 describe('a database that was here before', () => {
-  it('is not held by a restart, a second process, or many that begin together', async () => {
+  it('is not on hold after a restart, a second process, or many that begin together', async () => {
     expect(await open()).toBeUndefined();
     await queue();
     await run(
@@ -25,7 +25,7 @@ describe('a database that was here before', () => {
     expect(await states()).toEqual(['queued']);
   });
 
-  it('is not held at its first start, by as many as may come at once', async () => {
+  it('is not on hold at its first start, even by many processes at once', async () => {
     expect(await Promise.all([open(), open(), open()])).toEqual([undefined, undefined, undefined]);
   });
 
@@ -38,7 +38,7 @@ describe('a database that was here before', () => {
     await expect(queue()).rejects.toThrow('MIRROR_SUBMIT=off');
   });
 
-  it('is known to a user who may not ask for the cluster', async () => {
+  it('is known to a user that may not read the cluster’s identity', async () => {
     await open();
     await queue();
     await run(`revoke execute on function pg_control_system(), pg_current_wal_lsn() from public;
@@ -141,7 +141,7 @@ describe('a copy', () => {
     expect(await states()).toEqual(['queued', 'queued']);
   });
 
-  it('restored in the place of its original is held as well', async () => {
+  it('restored in place of its original is on hold as well', async () => {
     await open(scene.database, { host: 'before.example' });
     await queue();
     const dumped = await dump();
@@ -163,7 +163,7 @@ describe('a copy', () => {
     expect(await open(await restored())).toBeDefined();
   });
 
-  it('whose state was left behind is held as well', async () => {
+  it('without its state is on hold as well', async () => {
     await open();
     await queue();
     const there = await restored();
@@ -194,7 +194,7 @@ describe('a database at another host', () => {
     await queue();
   });
 
-  it('is held: a branch of a managed service differs in nothing else', async () => {
+  it('is on hold: a branch of a managed service differs in nothing else', async () => {
     const hold = await open(scene.database, { ...AT('branch.example'), clock: clock(undefined) });
     expect(hold?.why).toMatch(/another host than before \(branch\.example\)/);
     expect(waits).toEqual([]);
@@ -203,7 +203,7 @@ describe('a database at another host', () => {
     expect(await open(scene.database, AT('db.example'))).toBeUndefined();
   });
 
-  it('is the same where a process that was here before goes on', async () => {
+  it('is the same if an earlier process still writes heartbeats', async () => {
     await putProcess('elder', '-1 h');
     expect(await open(scene.database, { ...AT('10.0.0.7'), clock: clock('elder') })).toBeUndefined();
     expect(waits).toHaveLength(4);
@@ -212,7 +212,7 @@ describe('a database at another host', () => {
     expect(waits).toHaveLength(4);
   });
 
-  it('is held where the rows of processes were copied, and only newcomers go on', async () => {
+  it('is on hold if rows of processes were copied, and only later processes write heartbeats', async () => {
     await putProcess('elder', '-1 h');
     await putProcess('newcomer', '1 s');
     expect(await open(scene.database, { ...AT('branch.example'), clock: clock('newcomer') })).toBeDefined();

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { coalesced } from './notifications.ts';
 
-it('calls during a run share the next one, which begins after them', async () => {
+it('calls during a run share the next run, which begins after them', async () => {
   const runs: PromiseWithResolvers<void>[] = [];
   const call = coalesced(() => {
     const run = Promise.withResolvers<void>();
