@@ -34,11 +34,8 @@ export async function observeFingerprint(db: Db, host: string | undefined): Prom
       (select extract(epoch from stats_reset)::text from pg_stat_bgwriter) as counting,
       current_setting('synchronous_commit') <> 'off' as flushed,
       ${await nodeExpression(db)} as node`;
-  const {
-    node: [system, timeline],
-    ...rest
-  } = onlyRow(found);
-  return { system, timeline, hosts: host === undefined ? [] : [host], ...rest };
+  const { node, ...rest } = onlyRow(found);
+  return { system: node[0], timeline: node[1], hosts: host === undefined ? [] : [host], ...rest };
 }
 
 /** SQL expression on `installation`: its fingerprint has this database and these tables; null without a fingerprint. */
@@ -53,10 +50,13 @@ export function isStoredDatabase({ schema }: Db): RawBuilder<boolean | null> {
  */
 export function compareFingerprints(before: Fingerprint, now: Fingerprint) {
   const another: string[] = [];
-  if (differ(before.system, now.system)) another.push('it is in another PostgreSQL cluster');
-  else if (differ(before.timeline, now.timeline)) {
+  if (differ(before.system, now.system)) {
+    another.push('it is in another PostgreSQL cluster');
+  } else if (differ(before.timeline, now.timeline)) {
     another.push('it was restored from a backup, or a standby took over');
-  } else if (differ(before.directory, now.directory)) another.push('its files lie in another folder');
+  } else if (differ(before.directory, now.directory)) {
+    another.push('its files lie in another folder');
+  }
   if (before.database !== now.database) another.push('it is another database');
   else if (before.table !== now.table) another.push('its tables were restored');
   const newHost = before.hosts.length > 0 && now.hosts.some((host) => !before.hosts.includes(host));

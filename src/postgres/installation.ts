@@ -54,7 +54,7 @@ export async function openInstallation(options: InstallationOptions, signal?: Ab
   const check = (host: 'ask' | 'same' | 'copy') => checkInstallation(options, seen, host, last);
   const found =
     (await check('ask')) ?? (await check((await isServedByOthers(db, clock, signal)) ? 'same' : 'copy'));
-  if (found === undefined) throw new RangeError('a new host was result as such twice');
+  if (found === undefined) throw new RangeError('a new host was judged as such twice');
   return found;
 }
 
@@ -180,12 +180,8 @@ function isSetBack(row: Pick<InstallationRow, 'alive_at'>, lastAliveAt: Date | u
 /** Whether the database differs from this process's last look, or needs a sign of life. Cheap. */
 async function looksOther(db: Db, lastAliveAt: Date | undefined): Promise<boolean> {
   const node = await nodeExpression(db);
-  type Found = Pick<InstallationRow, 'nodes' | 'alive_at'> & {
-    same: boolean;
-    node: ServerNode;
-    silent: boolean;
-  };
-  const { rows } = await db.sql<Found>`
+  type Found = Pick<InstallationRow, 'nodes' | 'alive_at'>;
+  const { rows } = await db.sql<Found & { same: boolean; node: ServerNode; silent: boolean }>`
     select ${isStoredDatabase(db)} as same, nodes, ${node} as node, alive_at,
       alive_at < clock_timestamp() - ${`${LONGEST_GAP} ms`}::interval as silent
     from ${db.stateTable('installation')}`;

@@ -41,11 +41,7 @@ export async function reachDatabase(
 ) {
   const program = `research-mirror ${command}`;
   if (database.kind === 'external') {
-    const connection: ConnectionOptions = {
-      url: database.url.reveal(),
-      variables: database.variables(),
-      program,
-    };
+    const connection = { url: database.url.reveal(), variables: database.variables(), program };
     const direct = { ...connection, url: (database.directUrl ?? database.url).reveal() };
     const words = 'the Postgres of DATABASE_URL';
     return { connection, direct, server: undefined, words, leave: () => Promise.resolve() };
@@ -54,7 +50,7 @@ export async function reachDatabase(
   const port = database.port === 0 ? 'free' : database.port;
   const server = await startEmbedded({ dataDir, pgBin, port, program, log, clock, signal });
   hide(new URL(server.url).password);
-  const connection: ConnectionOptions = { url: server.url, program };
+  const connection = { url: server.url, program };
   const words = `embedded Postgres${folder === undefined ? '' : ` in ${folder}`}, port ${server.port}`;
   return { connection, direct: connection, server, words, leave: () => server.stop() };
 }

@@ -118,8 +118,8 @@ export async function neededMigrations(options: Omit<MigrateOptions, 'clock'>): 
 
 /** Names of migrations that a newer program applied. */
 export async function unknownMigrations(db: Db, folder: string): Promise<string[]> {
-  const known = (await readMigrations(folder)).map(({ name }) => name);
-  return (await appliedMigrations(db)).map(({ name }) => name).filter((name) => !known.includes(name));
+  const known = new Set((await readMigrations(folder)).map(({ name }) => name));
+  return (await appliedMigrations(db)).map(({ name }) => name).filter((name) => !known.has(name));
 }
 
 /**
