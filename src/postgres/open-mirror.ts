@@ -50,7 +50,7 @@ export async function reachDatabase(
   const port = database.port === 0 ? 'free' : database.port;
   const server = await startEmbedded({ dataDir, pgBin, port, program, log, clock, signal });
   hide(new URL(server.url).password);
-  const connection = { url: server.url, program };
+  const connection: ConnectionOptions = { url: server.url, program };
   const words = `embedded Postgres${folder === undefined ? '' : ` in ${folder}`}, port ${server.port}`;
   return { connection, direct: connection, server, words, leave: () => server.stop() };
 }
