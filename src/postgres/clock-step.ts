@@ -50,9 +50,8 @@ export async function setMomentsAhead(
 }
 
 /**
- * Moves an account's times with the database's clock, in the fenced transaction that notices the step. Waits keep their
- * length: the grace period, the rate limit's window. If the clock went ahead, `CLAIMED` stays: the machine may have
- * slept.
+ * Moves an account's times with the database's clock, in the fenced transaction that notices the step, so that waits
+ * keep their length. If the clock went ahead, `CLAIMED` stays: the machine may have slept.
  */
 export async function moveWithClock(trx: Db, userId: string, now: Date, byMs: number): Promise<void> {
   const by = sql`${`${byMs} ms`}::interval`;

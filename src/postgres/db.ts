@@ -170,7 +170,7 @@ export function quotedName(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }
 
-/** A literal, for SQL that people run and COMMENT, PASSWORD; all else is bound. E'' fixes what a backslash means. */
+/** A literal for SQL that people run, COMMENT and PASSWORD; all else is bound. In E'' a backslash always escapes. */
 export function quotedText(text: string): string {
   return `E'${text.replaceAll('\\', '\\\\').replaceAll("'", "''")}'`;
 }

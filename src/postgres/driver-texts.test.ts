@@ -58,7 +58,7 @@ async function plays(...answers: (Buffer | 'gone')[]): Promise<pg.ClientConfig> 
   return { host: '127.0.0.1', port, user: 'u', database: 'd', ssl: false };
 }
 
-/** What `act` fails with, and what it is made into. */
+/** The error of `act`, and the classified one. */
 async function failure(
   act: () => Promise<unknown>,
 ): Promise<{ text: string; problem: unknown; kind: unknown }> {
@@ -157,7 +157,7 @@ describe('the texts of the pinned driver', () => {
 });
 
 describe('a server that does not speak English', () => {
-  /** Answers who signs in, and the statement that follows. */
+  /** Answers a sign-in and the statement after it. */
   function meets(socket: Socket, letsIn: boolean): void {
     if (!letsIn) {
       socket.end(NO_ENTRY);
@@ -166,7 +166,7 @@ describe('a server that does not speak English', () => {
     socket.write(LET_IN);
     socket.once('data', () => socket.end(BEGUN));
   }
-  /** In TLS it lets nobody in, in plain text everybody, or the other way round. */
+  /** Refuses TLS and accepts plain text, or the other way round. */
   async function server(letsIn: 'plain' | 'tls'): Promise<string> {
     const port = await listens((socket) => {
       socket.once('data', (first) => {

@@ -83,7 +83,7 @@ it.each([
   ['postgres://u@127.0.0.1:5433/x', undefined],
   ['postgres://u@[::1]/x', undefined],
   ['postgres:///x?host=/var/run/postgresql', undefined],
-  // From PGHOST where the URL names none.
+  // From PGHOST if the URL names none.
   ['postgres:///x', 'pg.example'],
 ])('the host of a connection of %s is %s', (url, host) => {
   expect(endpointHost(url, { PGHOST: 'pg.example' })).toBe(host);

@@ -54,9 +54,7 @@ export async function releaseSubmissions(db: Db, by: Operator): Promise<number> 
   });
 }
 
-/**
- * The current hold, if any. With a reason, makes one and moves queued submissions to `held`: they may have been sent.
- */
+/** The current hold, if any. With a reason, makes one: queued submissions, which may have been sent, become `held`. */
 export async function holdFor(trx: Db, row: HeldRow, now: Date, why?: string): Promise<Hold | undefined> {
   const present = onHold(row);
   if (why === undefined) return present;

@@ -84,7 +84,7 @@ describe('a connection that can’t be made', () => {
     setTimeout(() => working.release(), 100);
     await Promise.all(waiting);
     expect(got).toHaveLength(20);
-    // Nobody tried for each in line.
+    // Not one attempt for each queued caller.
     expect(seen.connections).toBeLessThan(10);
     await pool.end();
   });

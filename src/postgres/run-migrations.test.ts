@@ -23,7 +23,7 @@ import {
   splitStatements,
 } from './run-migrations.ts';
 
-/** A server that says what it is, whatever it is asked. */
+/** A server that answers every statement with its version. */
 class OldServer extends DummyDriver {
   readonly asked: string[] = [];
 

@@ -81,7 +81,7 @@ describe('change IDs', () => {
     };
     const before = await lasting(LONGEST_WITH_IDS);
     await expect(lasting(LONGEST_WITH_IDS + 1)).rejects.toThrow(/longer than 60 s/);
-    // The next one takes the same number: nobody has seen it.
+    // The next one takes the same number, which no reader has seen.
     expect(await lasting(0)).toBe(before + 1n);
   });
 

@@ -125,7 +125,7 @@ describe('an open database', () => {
         .transaction()
         .execute((trx) => sql`select pg_terminate_backend(pg_backend_pid())`.execute(trx)),
     ).rejects.toThrow(DatabaseUnavailable);
-    // A connection whose end has not been noticed yet fails once, as passing.
+    // A connection whose end was not noticed fails once, with an error that may pass.
     const answer = (): Promise<unknown> =>
       open.db.sql`select 1 as one`.then(
         ({ rows }) => rows[0],

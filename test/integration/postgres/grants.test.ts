@@ -13,7 +13,7 @@ import {
 } from '../../support/databases/migrated-database.ts';
 import { folderForEach } from '@research-mirror/runtime/testing/folder-for-each';
 
-/** Roles belong to the whole server: a schema's name of this file's own keeps them apart from other files'. */
+/** Roles belong to the server. A schema name of this file's own keeps its roles apart from those of other files. */
 const SCHEMA = 'granting';
 const open = databaseForEach(() => createEmptyDatabase({ bounds: MIGRATION_BOUNDS }));
 const folder = folderForEach();
@@ -24,7 +24,7 @@ async function run<Row = Record<string, unknown>>(text: string): Promise<Row[]> 
   return (await open.db.sql<Row>`${sql.raw(text)}`).rows;
 }
 
-/** What every start does before anything else. */
+/** The first act of every start. */
 async function start(migrations = MIGRATIONS): Promise<void> {
   await migrate({
     db: new Db(open.kysely, SCHEMA),
@@ -41,7 +41,7 @@ async function dropRoles(): Promise<void> {
   }
 }
 
-/** The migrations up to the number, and one that a later version brings. */
+/** The migrations up to the number, and one of a later version. */
 async function migrationsTo(number: number, later?: string): Promise<string> {
   const some = join(folder.path, String(number));
   await mkdir(some, { recursive: true });
@@ -65,7 +65,7 @@ async function rights(role: string): Promise<string[]> {
   return rows.map(({ what }) => what);
 }
 
-/** All that there is to be read or called. */
+/** Everything that can be read or called. */
 async function everything(): Promise<string[]> {
   const rows = await run<{ what: string }>(`
     select 'usage' as what
@@ -154,7 +154,7 @@ describe('what an operator takes away', () => {
     expect(await rights('granting_reader')).toEqual(left);
     await start(await migrationsTo(999, LATER));
     await start(await migrationsTo(999, LATER));
-    // What is new comes to who has the rest.
+    // New objects are granted to a role that has the rest.
     expect(await rights('granting_reader')).toEqual([...left, 'later', 'later_live'].toSorted());
     expect(await rights('granting_submitter')).toEqual(await everything());
   });

@@ -70,7 +70,7 @@ async function taken(processId: string): Promise<Fence> {
   return result.fence;
 }
 
-/** As if the process had been killed its validity ago. */
+/** As if the process had been killed long enough ago for its heartbeat to expire. */
 const silence = (processId: string): Promise<unknown> =>
   database.db
     .sql`update mirror_sync.process set alive_until = now() - interval '1 s' where process_id = ${processId}`;
@@ -125,7 +125,7 @@ describe('an account', () => {
     await once(child, 'exit');
     await alive('A', identity);
     await database.db.sql`update mirror_sync.account set owner = 'A'`;
-    // Where the system does not tell (macOS), the heartbeat has to run out.
+    // If the system does not tell (macOS), the heartbeat must expire.
     expect((await take('B')).state).toBe((await isDeadHere(own, identity)) ? 'taken' : 'owned');
   });
 });
@@ -218,7 +218,7 @@ describe('the heartbeat', () => {
 
 const run = async (text: string): Promise<object[]> => (await database.db.sql<object>`${sql.raw(text)}`).rows;
 
-/** The database's own words that a statement waits, or that none is left. */
+/** Waits until the database shows a waiting statement, or none. */
 const untilSomebodyWaitsForALock = (): Promise<unknown> =>
   eventually('somebody who waits for a lock', async () => (await sessionsWaiting(run)) > 0, 10_000, 5);
 const untilNobodyIsInATransaction = (): Promise<unknown> => {

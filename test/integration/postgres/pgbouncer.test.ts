@@ -29,7 +29,7 @@ describe.runIf(isPgbouncerTested())('through pgbouncer in transaction mode', () 
     open = await openTestDatabase(pooler.url);
     ends.push(() => open.close());
   });
-  // In the order of their making, last first: what could not be made is not there to be ended.
+  // Last made, first ended. Some may be missing, if the set-up failed.
   const ends: (() => Promise<void>)[] = [];
   afterAll(async () => {
     for (const end of ends.toReversed()) await end();

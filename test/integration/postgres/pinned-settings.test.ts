@@ -19,7 +19,7 @@ afterEach(async () => {
   for (const end of ends.splice(0).toReversed()) await end();
 });
 
-/** A migrated database with such settings, as a DBA gives them to every login. */
+/** A migrated database with these settings for every login. */
 async function databaseWith(
   settings: Readonly<Record<string, string>>,
 ): Promise<Database & { readonly url: string }> {

@@ -13,7 +13,7 @@ beforeEach(async () => {
   steps = [];
 });
 
-/** Time passes where somebody waits between attempts, and by `passes`. */
+/** A clock that advances while a caller waits between attempts, and by `passes`. */
 class Hours implements Clock {
   readonly waits: number[] = [];
   #ms = 0;
@@ -23,7 +23,7 @@ class Hours implements Clock {
   monotonic(): number {
     return this.#ms;
   }
-  /** Who looks for the holder of a lock waits in the real time. */
+  /** The search for the holder of a lock waits in real time. */
   sleep(ms: number, signal?: AbortSignal): Promise<void> {
     if (ms === LOCK_MS / 6) return systemClock.sleep(ms, signal);
     this.waits.push(ms);
@@ -43,7 +43,7 @@ function run<T>(clock: Clock, attempts: number, work: (trx: Db) => Promise<T>) {
   return retried({ db: open.db, clock, patience, failure: 'nothing was changed', onStep }, work);
 }
 
-/** A transaction that has `mirror.a` as somebody who makes an index has it, or reads it, while `work` lasts. */
+/** A transaction that locks `mirror.a` as CREATE INDEX does, or reads it, while `work` lasts. */
 async function beside<T>(
   mode: 'share update exclusive' | 'access share',
   work: () => Promise<T>,

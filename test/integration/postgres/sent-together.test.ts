@@ -64,7 +64,7 @@ describe('statements of a transaction', () => {
       throw new Error('found wanting');
     });
     await expect(failing).rejects.toThrow('found wanting');
-    // Whoever notices first: the connection, or Kysely.
+    // Either the connection or Kysely notices first.
     await expect(late).rejects.toThrow(/ended|rolled back/);
     if (left === undefined) throw new Error('no transaction');
     const later = left.state.deleteFrom('command').execute();

@@ -95,7 +95,7 @@ describe('a schema that something else has taken', () => {
 });
 
 describe('schemas that a DBA made for a login that may make none', () => {
-  /** Runs `use` with the URL of such a login. */
+  /** Runs `use` with the login's URL. */
   async function asLogin(use: (url: string) => Promise<void>): Promise<void> {
     const name = `login_${randomBytes(6).toString('hex')}`;
     const url = new URL(database.url);

@@ -18,7 +18,7 @@ import type { TestDatabase } from '../../support/postgres/postgres.ts';
 
 let database: TestDatabase;
 let open: Database;
-/** A program of 0.2.0, or somebody else beside us. */
+/** A session of a program of 0.2.0 or of another user. */
 let other: pg.Client;
 
 beforeEach(async () => {
@@ -38,7 +38,7 @@ const upgrade = () =>
 const pending = async (which: typeof pendingMigrations | typeof neededMigrations): Promise<number> =>
   (await which({ db: open.db, folder: MIGRATIONS, version: programVersion() })).length;
 
-/** Brings it to what this version needs, as beside a process of 0.2.0, which then ends. */
+/** Applies what this version needs, beside a process of 0.2.0, which then ends. */
 async function besideAnOlder(): Promise<void> {
   await other.query(HEARTBEAT_OF_020, [12]);
   await upgrade();
@@ -109,7 +109,7 @@ describe('a mirror of 0.2.0', () => {
         gone.push(...all.filter((column) => !left.includes(column)).map((column) => `${name}.${column}`));
       }
     }
-    // What is dropped is the daemon's own, and nobody's data.
+    // Drops concern the daemon's state, not data.
     expect(gone.length).toBeGreaterThan(0);
     expect(gone.filter((each) => !each.startsWith('mirror_sync.'))).toEqual([]);
     const now = await content(kept);
@@ -139,7 +139,7 @@ describe('a mirror of 0.2.0', () => {
     );
     expect(await pending(neededMigrations)).toBe(0);
     expect(await pending(pendingMigrations)).toBe(1);
-    // All that 0.2.0 has is there, and takes what 0.2.0 writes.
+    // Everything of 0.2.0 is there, and accepts the writes of 0.2.0.
     await other.query('select previous_scheme from mirror_sync.registration');
     await other.query(HEARTBEAT_OF_020, [-1]);
 

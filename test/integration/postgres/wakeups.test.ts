@@ -12,7 +12,7 @@ const never = new AbortController().signal;
 
 afterEach(() => stopAll(services.splice(0)));
 
-/** @param causes gets, for each wake-up, whether somebody rang */
+/** @param causes gets `isRung` of each wake-up */
 async function listen(schema: string, lines: string[] = [], causes: boolean[] = []): Promise<Doorbell> {
   const bell = new Doorbell();
   const log = {
@@ -55,7 +55,7 @@ describe('wake-ups', () => {
     await wake(database.db);
     await bell.heard(never);
     expect(lines).toEqual([]);
-    // What was missed while it listened to nobody counts as rung.
+    // Notifications that it may have missed count as rung.
     expect([causes[0], causes[1], causes.at(-1)]).toEqual([true, false, true]);
   });
 });

@@ -12,11 +12,11 @@ import { heldClock } from './held-clock.ts';
 import { shadowClock } from '../../../support/clocks/shadowed-clock.ts';
 import { dueLists } from '../../../support/mirror/due-lists.ts';
 
-// In the first two tests, moments are moved forward: that is what the database sees of them when its clock went back.
+// The first two tests move times forward: the database sees them so after its clock went back.
 
 const scene = installed();
 const { run } = scene;
-/** Of each test its own: a process knows what it did under a fence. */
+/** A new account for each test: a process knows what it did under a fence. */
 const opened = (): Fence => ({ userId: '7', owner: 'owner', token: '1' });
 let SEVEN: Fence;
 beforeEach(() => {
@@ -65,7 +65,7 @@ it('times that may be in the future, or are not, stay as they are', async () => 
 
 describe('a step of the clock under an owner', () => {
   const nothing = (): Promise<void> => Promise.resolve();
-  /** An account whose moments are of now, its owner's connection, and what steps that one's clock. */
+  /** An account with current times, its owner's connection, and a function that steps that connection's clock. */
   const owned = async () => {
     const step = await shadowClock(scene.database.url);
     const { db } = await scene.opened(scene.database.url);
@@ -79,7 +79,7 @@ describe('a step of the clock under an owner', () => {
         values (7, 'k', 'other', 1, 5, now() + interval '10 s', array[now() + interval '60 s'])`);
     return { db, step };
   };
-  /** By how many minutes each moment lies ahead of when it was stored. */
+  /** By how many minutes each time is later than when it was stored. */
   const moved = async (): Promise<unknown> => {
     const minutes = (moment: string): string => `round(extract(epoch from ${moment} - now()) / 60)::int`;
     const rows = await run(`
@@ -107,7 +107,7 @@ describe('a step of the clock under an owner', () => {
     });
     await expect(fenced(db, SEVEN, write)).rejects.toBeInstanceOf(ClockStepped);
     expect(write).not.toHaveBeenCalled();
-    // Nothing happens twice, and the row is still its owner's, which releases it.
+    // Nothing happens twice. The row still belongs to its owner, which releases it.
     await expect(fenced(db, opened(), write)).resolves.toBeUndefined();
     expect(await moved()).toMatchObject({ suspected: -60, slots: -60 });
   });
@@ -195,7 +195,7 @@ describe('a step of the clock under an owner', () => {
     await step(0);
     await next();
     expect(steps).toEqual([-60, 60]);
-    // Its moments moved with the clock, both times.
+    // Its times moved with the clock, both times.
     await eventually('the second end', () => ended.length > 1);
     await heartbeat.stop();
   });

@@ -18,7 +18,7 @@ import { OPERATOR } from '../../../support/mirror/operator.ts';
 const newAccount = testAccounts();
 const AT = new Date('2026-01-01T00:00:00Z');
 
-/** An account with one committed page of jobs, as another process finds it that then works on it. */
+/** An account with one committed page of jobs, taken by another process. */
 async function withPage(): Promise<MirroredAccount> {
   const account = await newAccount();
   await account.page('research_jobs', jobs(1, 2));
@@ -56,7 +56,7 @@ const stored = async ({ database }: MirroredAccount): Promise<string[]> =>
 
 type Write = (account: MirroredAccount) => Promise<unknown>;
 
-/** What rests on the two observations that this process knows to be committed. */
+/** Writes that rest on the two observations that this process knows to be committed. */
 const WRITES: readonly (readonly [string, Write])[] = [
   ['a page', (account) => account.page('research_jobs', jobs(3), { obs: 3, after: 2 })],
   ['a page that changes nothing', (account) => account.page('research_jobs', jobs(1), { obs: 3, after: 2 })],
@@ -97,7 +97,7 @@ describe('after the last observation was lost', () => {
     const before = await stored(account);
     await expect(write(account)).rejects.toBeInstanceOf(DatabaseWentBack);
     expect(await stored(account)).toEqual(before);
-    // Also what rests on no observation: everything in memory of the account is void.
+    // Writes that rest on no observation as well: all that the process remembers of the account is void.
     const { db } = account.database;
     await expect(fenced(db, account.fence, () => Promise.resolve())).rejects.toBeInstanceOf(DatabaseWentBack);
   });
@@ -160,7 +160,7 @@ describe('a commit of this process before it took the account again', () => {
   it('is missed even if the last commit was not answered', async () => {
     const account = await committed();
     await cutCommit(account);
-    // Whatever became of that commit, the one before it was there.
+    // In either case, the commit before it was there.
     await account.query(
       `update mirror_sync.account set change_id = ${changeId(0)} where _user_id = ${account.fence.userId}`,
     );
@@ -219,7 +219,7 @@ describe('a server that writes another timeline', () => {
     await account.query(`insert into mirror_sync.installation (created_at, nodes)
       values (now(), '{"${row?.system}": "000000FF"}') on conflict (singleton) do update set nodes = excluded.nodes`);
     try {
-      // It knows the one that it saw at first.
+      // It knows the timeline that it saw first.
       await expect(account.page('research_jobs', jobs(1))).resolves.toMatchObject({ state: 'applied' });
       const next = await MirroredAccount.make(account.database, account.fence.userId);
       const error = await next.page('research_jobs', jobs(2)).catch((cause: unknown) => cause);
@@ -235,7 +235,7 @@ describe('a commit that is not answered', () => {
   it('leaves its outcome unknown: the account must be opened again in either case', async () => {
     await account.page('research_jobs', jobs(1));
     await cutCommit(account);
-    // Both outcomes are as good: neither is taken for a database that went back.
+    // Neither outcome counts as a database that went back.
     const { db } = account.database;
     const one = await fenced(db, account.fence, async (trx) => {
       const { rows } = await sql<{ n: number }>`select 1 as n`.execute(trx);

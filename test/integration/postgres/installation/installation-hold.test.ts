@@ -52,7 +52,7 @@ describe('a gap without a daemon', () => {
 });
 
 describe('a step of the clock ahead', () => {
-  /** A daemon's look, again and again, with submissions queued; between its first two the database's clock steps. */
+  /** A daemon's looks with submissions queued. Between the first two the database's clock steps. */
   const lookAfter = async (wallMs: number) => {
     const step = await shadowClock(scene.database.url);
     const { db } = await scene.opened(scene.database.url);
@@ -127,12 +127,12 @@ describe('a hold', () => {
     expect(service.hold()).toBeUndefined();
     await queue();
     await silence(11 * 60);
-    // What it wrote is not there any more: it is noticed at the next look, not at the next minute.
+    // Its sign of life is lost, which the next look notices, before the next sign of life.
     await next();
     expect(service.hold()).toBeDefined();
     expect(await states()).toEqual(['held']);
     await releaseSubmissions(scene.database.db, OPERATOR);
-    // A minute passes: the database is looked at each 4 s, and a sign of life is written at its end.
+    // A minute passes, with a look each 4 s and a sign of life at its end.
     for (let looks = 0; looks < 15; looks += 1) await next();
     expect(service.hold()).toBeUndefined();
     expect(new Set(waits)).toEqual(new Set([4_000]));

@@ -68,7 +68,7 @@ describe('a copy', () => {
     for (const each of copies.splice(0)) await each.drop();
   });
 
-  /** `create database … template`, which nobody else may be connected to. */
+  /** `create database … template`: no other session may be connected to the template. */
   async function template(): Promise<Database> {
     await scene.database.close();
     const name = `${new URL(scene.database.url).pathname.slice(1)}_copy`;
@@ -94,7 +94,7 @@ describe('a copy', () => {
     return dumped;
   }
 
-  /** As pg_restore: the same rows in tables that are made anew, and the sequence where it was. */
+  /** Like pg_restore: the same rows in new tables, and the sequence where it was. */
   async function restore(dumped: ReadonlyMap<string, unknown>, url: string): Promise<Database> {
     await migrateTo(url, 'mirror');
     const there = await opened(url);
@@ -123,7 +123,7 @@ describe('a copy', () => {
     const hold = await open(there);
     expect(hold?.why).toMatch(why);
     expect(await states(there)).toEqual(['held', 'held']);
-    // What comes later can't have been sent before: it goes out.
+    // Later submissions can't have been sent before: they are sent.
     await queue(7, there);
     expect(await open(there)).toEqual(hold);
     expect(await states(there)).toEqual(['held', 'held', 'queued']);
@@ -149,7 +149,7 @@ describe('a copy', () => {
     const there = await restore(dumped, scene.database.url);
     expect((await open(there, { host: 'after.example' }))?.why).toMatch(/: its tables were restored$/);
     expect(await states(there)).toEqual(['held']);
-    // Nothing is known of it that was known of the other one.
+    // What was known of the other one does not count for it.
     expect(await run(`select fingerprint -> 'hosts' as hosts from mirror_sync.installation`, there)).toEqual([
       { hosts: ['after.example'] },
     ]);
@@ -174,12 +174,12 @@ describe('a copy', () => {
 
 describe('a database at another host', () => {
   const AT = (host: string): Partial<InstallationOptions> => ({ host });
-  /** A process; one that began before the last beat was here before. */
+  /** Stores a process. One that began before the last sign of life is an earlier process. */
   const putProcess = (id: string, began: string): Promise<unknown> =>
     run(`insert into mirror_sync.process (process_id, command, version, host, machine, pid, started_ticks, started_at, alive_until)
       values ('${id}', 'start', '0', 'h', 'm', 1, '1', now() + interval '${began}', now() + interval '12 s')`);
   const waits: number[] = [];
-  /** Time passes at once; the process beats after its fourth second. */
+  /** A clock without waits. The process has a heartbeat after four seconds. */
   const clock = (processId: string | undefined): InstallationOptions['clock'] => ({
     ...systemClock,
     sleep: async (ms) => {

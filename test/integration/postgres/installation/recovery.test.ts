@@ -21,7 +21,7 @@ const LOST = [
   { _user_id: '7', owner: null, token: '2', recheck: true },
   { _user_id: '8', owner: null, token: '2', recheck: true },
 ];
-/** As if a standby had been promoted since: the server writes another timeline than the one that is stored. */
+/** As if a standby had been promoted: the stored timeline is not the server's. */
 const promote = (): Promise<unknown> =>
   run(`update mirror_sync.installation set nodes = (
       select jsonb_object_agg(key, '000000FF') from jsonb_each(nodes)),
@@ -56,7 +56,7 @@ describe('a database that went back', () => {
     await recordRecovery(db, eight, error);
     expect(await marks()).toEqual([{ reason: 'the database went back: a commit is gone' }]);
     expect(await accounts()).toEqual(LOST);
-    // A claim may be among what is gone.
+    // A claim may be lost.
     expect(await states()).toEqual(['held']);
     await expect(fenced(db, eight, () => Promise.resolve())).rejects.toBeInstanceOf(LeaseLost);
   });
@@ -154,7 +154,7 @@ describe('an account that is opened after the database went back', () => {
 
   it('sends nothing, not even a ping, before earlier requests no longer count: the used slots are unknown', async () => {
     const { db } = scene.database;
-    // What was learnt of a limit stays; a key without rows is no new one.
+    // The learnt limit stays. A key without rows is not a new one.
     await run(`
       insert into mirror_sync.slot_block (_user_id, key_hash, rate_group, block_id, size, valid_until)
         values (7, 'k', 'other', 1, 5, now());
