@@ -144,7 +144,7 @@ export function createFleetStore(db: Db, processId: string, self: ProcessIdentit
 
 /**
  * The accounts that a process works on. After the database went back, an account's row may name a process that has
- * released it: no process would take it. Or it no longer names the process that works on it, which would notice too late.
+ * released it: no process would take it. Or it no longer names the process that works on it, and notices too late.
  */
 export class OwnedAccounts {
   readonly #fences = new Map<string, Fence>();
