@@ -56,8 +56,8 @@ const PROOFS: Readonly<Record<string, Readonly<Record<string, readonly string[]>
     'test/integration/submissions/submission-outcomes.test.ts': [
       'is left alone until its request must be over',
     ],
-    'test/integration/postgres/installation/held-submissions.test.ts': [
-      'a hold takes what is queued and nothing else',
+    'test/integration/postgres/installation/installation-hold.test.ts': [
+      'a hold takes queued submissions and nothing else',
     ],
     'src/submissions/submitter.property.test.ts': ['is sent at most once, in time, within the limits'],
   },

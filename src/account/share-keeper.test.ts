@@ -47,7 +47,15 @@ function sceneOf(...accounts: string[]) {
     },
   });
   const lives = (processId: string, serves?: readonly string[], version = '1'): void => {
-    const process = { processId, version, command: 'start', pid: 1, here: false, prompt: true };
+    const process = {
+      processId,
+      version,
+      command: 'start',
+      pid: 1,
+      startedTicks: '1',
+      here: false,
+      prompt: true,
+    };
     living.set(processId, {
       ...process,
       leftMs: is.leftMs,

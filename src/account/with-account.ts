@@ -6,7 +6,7 @@ import { databaseTime } from '../postgres/db.ts';
 import type { Fence } from '../postgres/fenced.ts';
 import { recordRecovery } from '../postgres/hold.ts';
 import { openInstallation } from '../postgres/installation.ts';
-import { ensureAccount, type Holder, releaseAccount, takeAccount } from '../postgres/lease.ts';
+import { ensureAccount, type LivingProcess, releaseAccount, takeAccount } from '../postgres/lease.ts';
 import { servableKeys } from './account-keys.ts';
 import { type Account, openAccount } from './account.ts';
 import type { ProcessContext } from './process.ts';
@@ -46,8 +46,8 @@ async function notingRecovery<T>(
 
 /** Another living process owns the account; nothing was done. */
 export class AccountHeld extends LeaseLost {
-  readonly by: Holder;
-  constructor(userId: string, by: Holder) {
+  readonly by: LivingProcess;
+  constructor(userId: string, by: LivingProcess) {
     super(ownedBy(userId, by));
     this.by = by;
   }
@@ -120,7 +120,7 @@ export async function takeFor(
   return taken.fence;
 }
 
-export function ownedBy(userId: string, { command, pid, here }: Holder): string {
+export function ownedBy(userId: string, { command, pid, here }: LivingProcess): string {
   const where = here ? `process ${pid}` : `process ${pid} on another machine`;
   return `account ${userId} is held by "research-mirror ${command}" (${where})`;
 }

@@ -1,25 +1,17 @@
 import { type Db, onlyRow } from './db.ts';
 
-/** What this and earlier runs know of a key. */
-interface KnownKey {
-  readonly keyHash: string;
-  /** Undefined: the service never accepted it. */
-  readonly userId: string | undefined;
-  /** Why the service refused it at its last ping; undefined when it did not. */
-  readonly error: string | undefined;
-  /** It answered for another account than its owner: what the user reads, with the remedy. */
-  readonly moved: string | undefined;
-}
-
-/** Those of these keys of which anything is known, in no order. */
-export async function knownKeys(db: Db, keyHashes: readonly string[]): Promise<KnownKey[]> {
+/** What is stored of these keys, in no order. A key that no ping has tried is left out. */
+export async function knownKeys(db: Db, keyHashes: readonly string[]) {
   if (keyHashes.length === 0) return [];
   const rows = await db.state.selectFrom('api_key').selectAll().where('key_hash', 'in', keyHashes).execute();
   return rows.map(
     ({ key_hash: keyHash, _user_id: userId, answered_for: owner, error, pinged_at: provenAt }) => ({
       keyHash,
+      /** Undefined: the service never accepted the key. */
       userId: userId ?? undefined,
+      /** Why the service refused the key at its last ping; undefined: it did not. */
       error: error ?? undefined,
+      /** Message for the user, with the remedy, if the key answered for another account than its owner. */
       moved:
         userId === null || owner === null
           ? undefined
@@ -28,7 +20,7 @@ export async function knownKeys(db: Db, keyHashes: readonly string[]): Promise<K
   );
 }
 
-/** Stores the result of a ping: the key's owner, or why it was refused; a refused key keeps its owner. */
+/** Stores the result of a ping: the key's owner, or why the key was refused. A refused key keeps its owner. */
 export async function rememberKey(
   db: Db,
   keyHash: string,
@@ -41,16 +33,13 @@ export async function rememberKey(
       _user_id = coalesce(excluded._user_id, k._user_id)`;
 }
 
-/** Stores that the key is its owner's, by a proof that was sent at that moment. */
+/** Stores that a proof sent at `pinged_at` showed the key to be its owner's. */
 export async function rememberProof(trx: Db, keyHash: string, pinged_at: Date): Promise<void> {
   const key = trx.state.updateTable('api_key').set({ pinged_at, error: null });
   await key.where('key_hash', '=', keyHash).execute();
 }
 
-/**
- * Stores that the key answered for another account: it stays its former owner's, and is not used.
- * @returns what the user reads of that
- */
+/** Stores that the key answered for another account. It stays its owner's, unused. @returns message for the user */
 export async function rememberMoved(db: Db, keyHash: string, userId: string, owner: string): Promise<string> {
   const { rows } = await db.sql<{ provenAt: Date }>`
     insert into ${db.stateTable('api_key')} as k (key_hash, _user_id, pinged_at, answered_for)
@@ -60,29 +49,26 @@ export async function rememberMoved(db: Db, keyHash: string, userId: string, own
   return otherOwner(userId, keyHash, owner, onlyRow({ rows }).provenAt);
 }
 
-/** Forgets that keys are the account's, and for whom they have answered. @returns those that were the account's */
+/** Removes the account's rows of these keys. @returns the keys that had one */
 export async function forgetOwner(db: Db, userId: string, keyHashes: readonly string[]): Promise<string[]> {
-  const rows = await db.state
-    .deleteFrom('api_key')
-    .where('_user_id', '=', userId)
-    .where('key_hash', 'in', keyHashes)
-    .returning('key_hash')
-    .execute();
-  return rows.map((row) => row.key_hash);
+  const { rows } = await db.sql<{ key: string }>`
+    delete from ${db.stateTable('api_key')}
+    where _user_id = ${userId}::bigint and key_hash = any(${keyHashes}::text[]) returning key_hash as key`;
+  return rows.map(({ key }) => key);
 }
 
-/** The service that the account is mirrored from; null: not known yet; undefined: there is no such account. */
+/** URL of the service that the account is mirrored from; null: not known yet; undefined: no such account. */
 export async function storedOrigin(db: Db, userId: string): Promise<string | null | undefined> {
   const accounts = db.state.selectFrom('account').select('origin').where('_user_id', '=', userId);
   return (await accounts.executeTakeFirst())?.origin;
 }
 
-/** Stores from which service the account is mirrored. In a fenced transaction. */
+/** Stores the URL of the service that the account is mirrored from. Call in a fenced transaction. */
 export async function setOrigin(trx: Db, userId: string, origin: string): Promise<void> {
   await trx.state.updateTable('account').set({ origin }).where('_user_id', '=', userId).execute();
 }
 
-/** Why the account is not read from `origin`. */
+/** Message: why the account is not read from `origin`. */
 export function otherService(userId: string, stored: string, origin: string): string {
   return (
     `account ${userId} was mirrored from ${stored}, not ${origin}: nothing is asked or written for it; ` +
@@ -90,10 +76,7 @@ export function otherService(userId: string, stored: string, origin: string): st
   );
 }
 
-/**
- * Why the key is not the account's, and the remedy.
- * @param provenAt when it last was; what was written since then may be the other account's
- */
+/** Message: why the key is not the account's, and the remedy. @param provenAt time of the last proof that it was */
 export function otherOwner(userId: string, keyHash: string, owner: string, provenAt?: Date): string {
   const since =
     provenAt === undefined
@@ -105,36 +88,26 @@ export function otherOwner(userId: string, keyHash: string, owner: string, prove
   );
 }
 
-/** An account of the mirror, for people. */
-interface StoredAccount {
-  /** Decimal digits of a bigint. */
-  readonly userId: string;
-  /** From the service. */
-  readonly email: string | null;
-  /** `active`, or `stopped`: then `error` says why. */
-  readonly state: string;
-  readonly error: string | null;
-  /** The service from which it is mirrored; null: not known yet. */
-  readonly origin: string | null;
-  /** Of the keys that were its own at their last ping, the first digits of the SHA-256. */
-  readonly keys: readonly string[];
-}
-
-/** All accounts, the least user_id first. */
-export async function listAccounts(db: Db): Promise<StoredAccount[]> {
-  // In this order "accounts list --json" shows them.
-  const { rows: accounts } = await db.sql<Omit<StoredAccount, 'keys'>>`
+/** All accounts by ascending user_id. `keys` has the first digits of the SHA-256 of each key of the account. */
+export async function listAccounts(db: Db) {
+  // "accounts list --json" shows the fields in this order.
+  const { rows: accounts } = await db.sql<{
+    userId: string;
+    email: string | null;
+    /** If it is not `active`, `error` says why. */
+    state: string;
+    error: string | null;
+    /** Null: not known yet. */
+    origin: string | null;
+  }>`
     select a._user_id as "userId", m.email, a.state, a.error, a.origin
     from ${db.stateTable('account')} as a left join ${db.table('account')} as m on m._user_id = a._user_id
     order by a._user_id`;
-  const keys = await db.state
-    .selectFrom('api_key')
-    .select(['_user_id', 'key_hash'])
-    .where('_user_id', 'is not', null)
-    .orderBy('key_hash')
-    .execute();
+  const { rows: keys } = await db.sql<{ userId: string; short: string }>`
+    select _user_id as "userId", left(key_hash, 8) as short from ${db.stateTable('api_key')}
+    where _user_id is not null order by key_hash`;
   return accounts.map((account) => ({
     ...account,
-    keys: keys.filter((row) => row._user_id === account.userId).map((row) => row.key_hash.slice(0, 8)),
+    keys: keys.filter(({ userId }) => userId === account.userId).map(({ short }) => short),
   }));
 }

@@ -1,25 +1,19 @@
-import type { Db, IdClock } from './db.ts';
+import type { Db } from './db.ts';
 
 /**
- * Lets the transaction `trx`, which keeps the account from all others, take change IDs.
- *
- * Change IDs follow a hybrid logical clock (Kulkarni et al., "Logical Physical Clocks", 2014): microseconds since
- * 1970 by the database's clock, but always above the last one. They rise in the order of commits and are unique per
- * account. They are not reused after the database went back, since the outage took time: a plain counter would give the
- * numbers of lost rows to other rows, and a consumer that has passed them would never see those. They fit 2^53 until
- * 2255.
+ * Lets `trx`, which has the account's row locked, take change IDs: a hybrid logical clock (Kulkarni et al., "Logical
+ * Physical Clocks", 2014) of microseconds since 1970 by the database's clock, always above the last ID. IDs rise in the
+ * order of commits, are unique per account and fit 2^53 until 2255. They are not reused after the database went back: a
+ * plain counter would give the numbers of lost rows to other rows, which a consumer past them would never see.
  */
-export function beginChangeIds(trx: Db, clock: Omit<IdClock, 'firstTakenAt'>): void {
+export function beginChangeIds(trx: Db, clock: Omit<NonNullable<Db['ids']>, 'firstTakenAt'>): void {
   trx.ids = { ...clock, firstTakenAt: undefined };
 }
 
-/**
- * How long (ms) a transaction may last after its first change ID. The IDs become visible when it commits, and whoever
- * reads all accounts by a single watermark looks back ten minutes only.
- */
+/** Longest time, ms, from a first change ID to its commit: readers with one watermark look back ten minutes only. */
 export const LONGEST_WITH_IDS = 60_000;
 
-/** The last change ID that the transaction took. @throws Error, to roll it back, where it has lasted too long */
+/** The last change ID that the transaction took. @throws Error, to roll it back, if it lasted too long */
 export function endChangeIds(trx: Db): bigint | undefined {
   const clock = trx.ids;
   if (clock?.firstTakenAt !== undefined && clock.monotonic() - clock.firstTakenAt > LONGEST_WITH_IDS) {
@@ -30,15 +24,8 @@ export function endChangeIds(trx: Db): bigint | undefined {
   return clock?.firstTakenAt === undefined ? undefined : clock.current;
 }
 
-/**
- * Takes `count` change IDs of the account. They are computed here: what follows needs not wait for the answer.
- * @returns the ID before the first one, and the statement that stores the last one, on its way
- */
-export function sendChangeIds(
-  trx: Db,
-  userId: string,
-  count: number,
-): { readonly before: bigint; readonly stored: Promise<unknown> } {
+/** Takes `count` change IDs without a round trip. @returns the ID before them; the statement that stores the last */
+export function sendChangeIds(trx: Db, userId: string, count: number) {
   const clock = trx.ids;
   if (clock === undefined) throw new RangeError('change IDs are taken in fenced transactions only');
   clock.firstTakenAt ??= clock.monotonic();
@@ -50,7 +37,7 @@ export function sendChangeIds(
   return { before, stored };
 }
 
-/** The same, stored. @returns the ID before the first one */
+/** Takes `count` change IDs and waits until the last is stored. @returns the ID before the first */
 export async function takeChangeIds(trx: Db, userId: string, count: number): Promise<bigint> {
   const { before, stored } = sendChangeIds(trx, userId, count);
   await stored;

@@ -1,32 +1,21 @@
 import { Unusable } from '@research-mirror/runtime/errors';
 import type { Db } from './db.ts';
 
-/** A table of the mirror whose rows a copy has. */
+/** A table of `<schema>` (`mirror`) or `<schema>_sync` (`state`). A copy lacks the columns `without`. */
 export interface CopiedTable {
-  /** `mirror`: `<schema>`; `state`: `<schema>_sync`. */
   readonly schema: 'mirror' | 'state';
   readonly name: string;
-  /** Columns that stay behind. */
   readonly without?: readonly string[];
 }
 
 const MIRRORED = ['account', 'research_jobs', 'bulk_research_jobs', 'lists', 'list_items', 'watchlist'];
 
-/** Reasons for what stays behind: docs/operations.md, "Copy". A test compares these tables with all that there are. */
+/** Tables whose rows a copy has (docs/operations.md, "Copy"). A test checks that LEFT_BEHIND has the rest. */
 export const COPIED_TABLES: readonly CopiedTable[] = [
   ...tablesOf('mirror', '_columns', '_collections', '_conflicts'),
   ...MIRRORED.flatMap((name) => tablesOf('mirror', name, `${name}_history`)),
-  ...tablesOf(
-    'mirror',
-    'events',
-    'forgotten',
-    'operator_log',
-    'quarantine',
-    'recoveries',
-    'submissions',
-    'sync_log',
-    'webhook',
-  ),
+  ...tablesOf('mirror', 'events', 'forgotten', 'operator_log', 'quarantine', 'recoveries'),
+  ...tablesOf('mirror', 'submissions', 'sync_log', 'webhook'),
   { schema: 'state', name: 'registration', without: ['secret', 'previous_secret'] },
   ...tablesOf('state', 'account', 'backfill', 'candidate', 'deletions', 'event_seen', 'hint', 'installation'),
   ...tablesOf('state', 'own_url', 'scope', 'unsettled'),
@@ -36,21 +25,13 @@ function tablesOf(schema: CopiedTable['schema'], ...names: readonly string[]): C
   return names.map((name) => ({ schema, name }));
 }
 
-/** Tables that stay behind: keys, slots, processes, rights, what only the original's page shows. */
+/** Tables that a copy leaves empty: keys, slots, processes, rights, told problems. */
 export const LEFT_BEHIND: readonly CopiedTable[] = [
   ...tablesOf('state', 'api_key', 'first_ping', 'rate_group', 'slot_block'),
   ...tablesOf('state', 'command', 'granted', 'migration', 'problem', 'process'),
 ];
 
-/** A Citus cluster as the database that is asked shows it. */
-export interface CitusCluster {
-  /** `13.2-1`. */
-  readonly version: string;
-  /** `host:port` of each node that takes shards. */
-  readonly workers: readonly string[];
-}
-
-/** The first version whose tables may have identity columns of bigint: `submissions` has one. */
+/** First version with identity columns of bigint, which `submissions` has. */
 const OLDEST_CITUS = 12;
 
 const REMEDY =
@@ -59,16 +40,19 @@ const REMEDY =
   "then, here, SELECT citus_set_coordinator_host('HOST', PORT) and SELECT citus_add_node('WORKER', PORT) for each " +
   'worker (docs/scaling.md, "When one Postgres is outgrown: Citus step by step")';
 
-/** @returns what is thrown before anything is touched */
+/** An error thrown before anything is changed. */
 export function refused(why: string, remedy: string): Unusable {
   return new Unusable(`${why}; nothing was touched. ${remedy}`);
 }
 
+export type CitusCluster = Awaited<ReturnType<typeof readCluster>>;
+
 /**
- * The cluster that this database coordinates, every node of it reachable from every other, and of the same time.
- * @throws Unusable with the remedy where there is none that the mirror can be distributed over
+ * Reads the cluster that this database coordinates.
+ * @returns the version of Citus (`13.2-1`), and `host:port` of each node that takes shards
+ * @throws Unusable with the remedy: it lacks nodes, they don't reach each other, or their clocks differ
  */
-export async function readCluster(db: Db): Promise<CitusCluster> {
+export async function readCluster(db: Db) {
   const { rows: extensions } = await db.sql<{ version: string }>`
     select extversion as version from pg_extension where extname = 'citus'`;
   const version = extensions[0]?.version;
@@ -106,17 +90,16 @@ async function checkReach(db: Db): Promise<void> {
   );
 }
 
-/** By so many milliseconds the nodes' clocks may differ: well below what the rate limit keeps in hand for clocks. */
+/** Largest difference between the nodes' clocks, ms: well below the margin of the rate limit for clocks. */
 const MOST_SKEW = 100;
 
 /**
- * An account's slots are written by the clock of its node (docs/scaling.md, "When one Postgres is outgrown: Citus step
- * by step"), which changes when its shard moves. Only what is certain counts against a node: by how much its clock was
- * ahead of the coordinator's after it was read, or behind the one before.
+ * Compares the workers' clocks with the coordinator's: a node's clock stamps the slots of its accounts, which may move
+ * to another node (docs/scaling.md). What the query's duration may explain does not count.
  */
 async function checkClocks(db: Db, workers: readonly string[]): Promise<void> {
   const wrong = new Map<string, string>();
-  // Three times: the answer that was on its way for the shortest time says most.
+  // Three readings: the fastest answer is the most precise one.
   for (let reading = 0; reading < 3; reading += 1) {
     const { rows } = await db.sql<{ address: string; skew: number }>`
       select x.address, x.there - least(greatest(x.there, x.before), x.after) as skew
@@ -138,10 +121,7 @@ async function checkClocks(db: Db, workers: readonly string[]): Promise<void> {
   );
 }
 
-/**
- * Logins that may use the mirror, and that some worker does not have: their queries fail there. Citus makes roles on
- * all nodes that are made once it is there, but not those that were there before.
- */
+/** Logins of the mirror that a worker lacks: Citus copies new roles to all nodes, but none older than the extension. */
 export async function loginsMissingOnWorkers(db: Db): Promise<readonly string[]> {
   const { rows } = await db.sql<{ name: string }>`
     select r.rolname as name from pg_roles r
@@ -153,44 +133,38 @@ export async function loginsMissingOnWorkers(db: Db): Promise<readonly string[]>
   return rows.map(({ name }) => name);
 }
 
-/** A table of accounts: its primary key contains `_user_id`, so Citus can spread it by account. */
-export interface TableOfAccounts {
-  /** `mirror.account`, `state.scope`, whatever the schema's name is. */
-  readonly place: string;
-  /** Schema and name, quoted, as SQL and `regclass` read them. */
-  readonly name: string;
-  readonly distributed: boolean;
-  /** Bytes of its rows that lie on this server itself; of a distributed one: what is left of it from before. */
-  readonly bytesHere: number;
-  /**
-   * Constraints and unique indexes without `_user_id`, and triggers: Citus distributes no table that has one. An owner
-   * whose rights the login lacks.
-   */
-  readonly obstacles: readonly string[];
-}
-
-/** Whether this database has Citus: its catalogue is there. */
+/** Whether this database has Citus. */
 export async function hasCitus(db: Db): Promise<boolean> {
   const { rows } = await db.sql`select 1 where to_regclass('pg_dist_partition') is not null`;
   return rows.length > 0;
 }
 
-/** Beside its shards those of all other tables lie. */
-const FIRST = 'mirror.account';
+/** The other tables' shards lie beside this one's. */
+const ACCOUNT_TABLE = 'mirror.account';
 
-/** All tables that this version's mirror has. What else lies in its schemas is somebody's own, and stays as it is. */
-const OWN: ReadonlySet<string> = new Set(
-  [...COPIED_TABLES, ...LEFT_BEHIND].map(({ schema, name }) => `${schema}.${name}`),
-);
+/** Tables of this version's mirror. All others in its schemas are a user's own and stay as they are. */
+const OWN = new Set([...COPIED_TABLES, ...LEFT_BEHIND].map(({ schema, name }) => `${schema}.${name}`));
 
 /** The mirror's tables of accounts, `<schema>.account` first. For a database that has Citus. */
 export async function tablesOfAccounts(db: Db): Promise<readonly TableOfAccounts[]> {
   return (await tablesThere(db)).filter(({ place }) => OWN.has(place));
 }
 
-/** Everything in the mirror's schemas that looks like a table of accounts. */
-async function tablesThere(db: Db): Promise<readonly TableOfAccounts[]> {
-  const { rows } = await db.sql<TableOfAccounts>`
+export type TableOfAccounts = Awaited<ReturnType<typeof tablesThere>>[number];
+
+/** Tables of accounts in the mirror's schemas: their primary keys contain `_user_id`, so Citus can distribute by it. */
+async function tablesThere(db: Db) {
+  const { rows } = await db.sql<{
+    /** `mirror.account`, `state.scope`, whatever the schema's name is. */
+    place: string;
+    /** Schema and name, quoted, as SQL and `regclass` read them. */
+    name: string;
+    distributed: boolean;
+    /** Bytes on this server; of a distributed table: rows that the distribution left here. */
+    bytesHere: number;
+    /** What keeps Citus from distributing it: keys without `_user_id`, triggers, an owner whose rights are missing. */
+    obstacles: readonly string[];
+  }>`
     select case n.nspname when ${db.schema} then 'mirror.' else 'state.' end || c.relname as place,
       format('%I.%I', n.nspname, c.relname) as name,
       exists (select 1 from pg_dist_partition d where d.logicalrelid = c.oid) as distributed,
@@ -198,7 +172,7 @@ async function tablesThere(db: Db): Promise<readonly TableOfAccounts[]> {
       array(
         select i.indexrelid::regclass::text from pg_index i
         where i.indrelid = c.oid and (i.indisunique or i.indisexclusion)
-          -- Without what it only includes.
+          -- Key columns only.
           and not a.attnum = any((i.indkey::int2[])[0:i.indnkeyatts - 1])
         union all
         select conname from pg_constraint where contype = 'f' and c.oid in (conrelid, confrelid)
@@ -211,40 +185,36 @@ async function tablesThere(db: Db): Promise<readonly TableOfAccounts[]> {
       join pg_namespace n on n.oid = c.relnamespace
       join pg_attribute a on a.attrelid = c.oid and a.attname = '_user_id' and not a.attisdropped
     where n.nspname in (${db.schema}, ${db.stateSchema}) and c.relkind = 'r'
-      -- api_key knows the owner but is found by the key alone.
+      -- Not api_key: its primary key is the key alone.
       and exists (select 1 from pg_index i where i.indrelid = c.oid and i.indisprimary and a.attnum = any(i.indkey))
     order by c.relname <> 'account' or n.nspname <> ${db.schema}, c.oid`;
   return rows;
 }
 
 /**
- * Spreads a table over the nodes by `_user_id`, its rows with it: whoever writes to it waits until the transaction
- * ends. `<schema>.account` is the first one.
- * @param shards into how many parts accounts are spread; undefined: as the server is set
+ * Distributes a table and its rows by `_user_id`; writers wait until the transaction ends. `<schema>.account` is first.
+ * @param shards number of parts; undefined: the server's setting
  */
 export async function distributeTable(trx: Db, table: TableOfAccounts, shards?: number): Promise<void> {
   const { place, name } = table;
-  await (place === FIRST
-    ? // 'none': never beside the tables of another program, with which it would have to move.
+  await (place === ACCOUNT_TABLE
+    ? // 'none': beside another program's tables it would have to move with them.
       trx.sql`select create_distributed_table(${name}, '_user_id', colocate_with => 'none',
         shard_count => coalesce(${shards ?? null}::int, current_setting('citus.shard_count')::int))`
     : trx.sql`select create_distributed_table(${name}, '_user_id', colocate_with => ${`"${trx.schema}".account`})`);
 }
 
-/**
- * The places of tables of accounts, to be called in a migration's transaction, before the migration.
- * @returns undefined where none is to be distributed: `account` is not
- */
+/** Places of the tables of accounts before a migration, in its transaction; undefined: `account` is not distributed. */
 export async function tablesBefore(trx: Db): Promise<ReadonlySet<string> | undefined> {
   const tables = (await hasCitus(trx)) ? await tablesThere(trx) : [];
-  const spread = tables.some(({ place, distributed }) => place === FIRST && distributed);
+  const spread = tables.some(({ place, distributed }) => place === ACCOUNT_TABLE && distributed);
   return spread ? new Set(tables.map(({ place }) => place)) : undefined;
 }
 
 /**
- * On Citus, distributes what a migration has made of tables of accounts, where `account` is distributed
- * (docs/design/sql.md, "Rule 2"): a page's commit over a local and a distributed table would not be atomic. Does
- * nothing elsewhere, and nothing to tables that were there: they are somebody's own, or `distribute` was broken off.
+ * Distributes the tables of accounts that a migration has made, if `account` is distributed: a commit over local and
+ * distributed tables would not be atomic (docs/design/sql.md, "Rule 2"). Older tables stay as they are: they are a
+ * user's own, or `distribute` was interrupted.
  */
 export async function distributeNewTables(trx: Db, before: ReadonlySet<string> | undefined): Promise<void> {
   if (before === undefined) return;

@@ -2,7 +2,7 @@ import { formatSpan } from '@research-mirror/runtime/figures';
 import { type RawBuilder, sql } from 'kysely';
 import type { Db } from './db.ts';
 
-/** Words for a step of the database's clock. */
+/** Message: the database's clock stepped. */
 export function wordsOfStep(byMs: number): string {
   const span = formatSpan(Math.abs(byMs));
   return byMs < 0
@@ -12,7 +12,7 @@ export function wordsOfStep(byMs: number): string {
 
 type Moments = readonly (readonly [schema: 'state' | 'mirror', table: string, columns: readonly string[]])[];
 
-/** Times of events that something waits for. If the database's clock went back, they are in the future. */
+/** Times of events from which a wait counts. After the clock went back they are in the future. */
 export const WAITED_FOR: Moments = [
   ['state', 'scope', ['last_read_at', 'full_at', 'due_at', 'last_due_at']],
   ['state', 'candidate', ['at']],
@@ -23,13 +23,13 @@ export const WAITED_FOR: Moments = [
   ['mirror', 'submissions', ['_send_before']],
 ];
 
-/** Times that something is mirrored as of. */
+/** Times as of which rows are mirrored. */
 export const CLAIMED: Moments = [
   ['state', 'scope', ['polled_at', 'complete_as_of']],
   ['mirror', '_collections', ['polled_at', 'complete_as_of']],
 ];
 
-/** Sets those of an account's times that are later than `ahead`, in a fenced transaction. */
+/** Sets the account's times that are later than `ahead`. Call in a fenced transaction. */
 export async function setMomentsAhead(
   trx: Db,
   userId: string,
@@ -50,15 +50,14 @@ export async function setMomentsAhead(
 }
 
 /**
- * Moves an account's times with the database's clock, in the fenced transaction that notices the step. Waits are not
- * changed: the grace period between two proofs and the rate limit's window. If the clock went ahead, claims stay: this
- * machine may have slept.
+ * Moves an account's times with the database's clock, in the fenced transaction that notices the step, so that waits
+ * keep their length. If the clock went ahead, `CLAIMED` stays: the machine may have slept.
  */
 export async function moveWithClock(trx: Db, userId: string, now: Date, byMs: number): Promise<void> {
   const by = sql`${`${byMs} ms`}::interval`;
-  if (byMs < 0)
+  if (byMs < 0) {
     await setMomentsAhead(trx, userId, [...WAITED_FOR, ...CLAIMED], now, (at) => sql`${at} + ${by}`);
-  else {
+  } else {
     await trx.sql`
       update ${trx.stateTable('candidate')} as t set at = t.at + ${by} where t._user_id = ${userId}::bigint`;
   }
@@ -67,7 +66,7 @@ export async function moveWithClock(trx: Db, userId: string, now: Date, byMs: nu
     update ${trx.stateTable('slot_block')} as t set valid_until = t.valid_until + ${by},
       freed = array(select f + ${by} from unnest(t.freed) as f)
     where t._user_id = ${userId}::bigint and t.valid_until > ${slotsSince}::timestamptz`;
-  // The end of a whole walk, which proves absences with the next one, and the start of an unfinished walk.
+  // Ends of whole walks, which prove absences with the next walk, and starts of unfinished walks.
   await trx.sql`
     update ${trx.stateTable('scope')} as t set memory = t.memory - 'whole',
       full_walk = case when (t.full_walk ->> 'began')::float8 <= ${now.getTime()}::float8 then t.full_walk end
@@ -75,8 +74,8 @@ export async function moveWithClock(trx: Db, userId: string, now: Date, byMs: nu
 }
 
 /**
- * Longest time that a stored future time may be ahead of the database's clock, ms: the longest offset of its use and a
- * margin. A later one was stored before the clock went back; it counts as past, or something would wait too long.
+ * How far a stored time may be ahead of the database's clock, ms: the longest offset of its use and a margin. A later
+ * time was stored before the clock went back. It counts as past, or something would wait too long.
  */
 export const AHEAD_MS = {
   /** A heartbeat is valid for 12 s (heartbeat.ts). */
@@ -87,19 +86,19 @@ export const AHEAD_MS = {
   hint: 600_000,
 } as const;
 
-/** Longest time that the time of a past event may be ahead, ms: clocks of nodes differ a little. */
+/** How far the time of a past event may be ahead, ms: clocks of nodes differ a little. */
 export const HAPPENED_AHEAD_MS = 15_000;
 
-/** Age of `valid_until` from which a row of slot_block has no slot in use, ms. */
+/** Age of `valid_until` after which no slot of a row of slot_block is in use, ms. */
 export const BLOCK_MEMORY_MS = 300_000;
 
-/** SQL expression: the time of an event; long ago if it is in the future, since the clock went back. */
+/** SQL expression: the time of an event; 1970 for one in the future, which was stored before the clock went back. */
 export function unlessAhead(moment: RawBuilder<unknown>): RawBuilder<Date> {
   return sql<Date>`case when ${moment} <= statement_timestamp() + ${`${HAPPENED_AHEAD_MS} ms`}::interval
     then ${moment} else 'epoch'::timestamptz end`;
 }
 
-/** SQL condition: the stored time has come or is too far ahead. */
+/** SQL condition: the stored time has passed or is too far ahead. */
 export function hasCome(
   moment: RawBuilder<unknown>,
   aheadMs: number,

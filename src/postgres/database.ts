@@ -7,27 +7,24 @@ export interface DatabaseOptions extends ConnectionOptions {
   readonly schema: string;
   /** Most connections. Default 10. */
   readonly max?: number;
-  /** Bounds of each transaction; default `TRANSACTION_BOUNDS`. */
   readonly bounds?: TransactionBounds;
 }
 
 /**
- * In milliseconds; 0: no bound. `SET LOCAL` in every transaction, so that they work through a pooler. A hung owner
- * blocks its account's row no longer than this (docs/design/ownership.md, "Takeover"). Both are shorter than the 8 s
- * that a stop may take.
+ * Bounds of each transaction, ms; 0: no bound. `SET LOCAL` works through a pooler. A hung owner locks its account's row
+ * no longer than this (docs/design/ownership.md, "Takeover"). Both are shorter than a stop may take, 8 s.
  */
 export const TRANSACTION_BOUNDS = { statement: 6_000, idle: 5_000 };
 export type TransactionBounds = Readonly<typeof TRANSACTION_BOUNDS>;
 
-/** Time to wait for an answer beyond the statement's bound, ms: a network may drop packets unnoticed. */
+/** Wait for an answer beyond the statement's bound, ms: a network may drop packets unnoticed. */
 const NETWORK_MARGIN = 4_000;
 
-/** An open database. Errors of all its queries are classified (sql-state.ts). */
 export type Database = Awaited<ReturnType<typeof openDatabase>>;
 
 /**
- * Opens a pool on `url`, after trying one connection.
- * @throws DatabaseUnavailable, Unusable: the message has the remedy, and no password
+ * Opens a pool on `url` after trying one connection. Errors of all queries are classified (sql-state.ts).
+ * @throws DatabaseUnavailable, Unusable: the message has the remedy and no password
  */
 export async function openDatabase(options: DatabaseOptions) {
   const { schema, max = 10, bounds = TRANSACTION_BOUNDS } = options;
@@ -42,13 +39,10 @@ export async function openDatabase(options: DatabaseOptions) {
   let closed: Promise<unknown> | undefined;
   return {
     db,
-    /** The same connections without their queue, for what other processes wait for. Short statements only. */
+    /** The same connections without their queue, for short statements that other processes wait for. */
     urgent: dbOf(() => pool.urgent()),
     kysely: db.kysely,
-    /**
-     * Additional connections for what must not wait for a free one; if the server refuses them, the others are used.
-     * Closed with the database.
-     */
+    /** Additional connections for work that must not wait for a free one. If the server refuses them: `urgent`. */
     beside: (more: number): Db => {
       const other = createPool({ ...config, max: more }, pool.urgent);
       pools.push(other);
@@ -69,8 +63,7 @@ function kyselyOn(connect: () => Promise<Connection>, { statement, idle }: Trans
   const driver: Driver = {
     init: async () => {},
     acquireConnection: connect,
-    // Explicit, since a database or role may have another default: a statement that waited for a lock must see what the
-    // lock's owner committed.
+    // Explicit, since the default may differ: a statement that waited for a lock must see what its holder committed.
     async beginTransaction(connection: Connection, { isolationLevel = 'read committed', accessMode = '' }) {
       connection.begin(`${isolationLevel} ${accessMode}`, settings);
     },

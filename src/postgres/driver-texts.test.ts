@@ -58,7 +58,7 @@ async function plays(...answers: (Buffer | 'gone')[]): Promise<pg.ClientConfig> 
   return { host: '127.0.0.1', port, user: 'u', database: 'd', ssl: false };
 }
 
-/** What `act` fails with, and what it is made into. */
+/** The error of `act`, and the classified one. */
 async function failure(
   act: () => Promise<unknown>,
 ): Promise<{ text: string; problem: unknown; kind: unknown }> {
@@ -95,7 +95,7 @@ const says = (text: string, problem = 'connection', kind: unknown = DatabaseUnav
 });
 
 describe('the texts of the pinned driver', () => {
-  it('of connections that end or do not come', async () => {
+  it('are known for connections that end or can’t be made', async () => {
     const silent = await plays();
     const lets = await plays(LET_IN);
     const goes = await plays(LET_IN, 'gone');
@@ -131,7 +131,7 @@ describe('the texts of the pinned driver', () => {
     );
   });
 
-  it('of TLS and of signing in', async () => {
+  it('are known for TLS and signing in', async () => {
     const tls = { rejectUnauthorized: false };
     expect(
       await failure(async () => client({ ...(await plays(Buffer.from('N'))), ssl: tls }).connect()),
@@ -157,7 +157,7 @@ describe('the texts of the pinned driver', () => {
 });
 
 describe('a server that does not speak English', () => {
-  /** Answers who signs in, and the statement that follows. */
+  /** Answers a sign-in and the statement after it. */
   function meets(socket: Socket, letsIn: boolean): void {
     if (!letsIn) {
       socket.end(NO_ENTRY);
@@ -166,7 +166,7 @@ describe('a server that does not speak English', () => {
     socket.write(LET_IN);
     socket.once('data', () => socket.end(BEGUN));
   }
-  /** In TLS it lets nobody in, in plain text everybody, or the other way round. */
+  /** Refuses TLS and accepts plain text, or the other way round. */
   async function server(letsIn: 'plain' | 'tls'): Promise<string> {
     const port = await listens((socket) => {
       socket.once('data', (first) => {
@@ -184,7 +184,7 @@ describe('a server that does not speak English', () => {
     return `postgres://u@127.0.0.1:${port}/d`;
   }
 
-  it('sends us the other way where sslmode permits it, by its SQLSTATE', async () => {
+  it('makes us try TLS or plain text instead, by its SQLSTATE, if sslmode permits that', async () => {
     const resolved = (url: string) => resolveConnection({ url, program: 'test' });
     expect(await resolved(await server('plain'))).toMatchObject({ ssl: false });
     const tls = await resolved(`${await server('tls')}?sslmode=allow`);

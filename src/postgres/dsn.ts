@@ -11,18 +11,18 @@ import { SSL_MODES, TLS_PARAMETERS, type TlsParameters, variableOf } from '../co
 export type PgVariables = Readonly<Record<string, string | undefined>>;
 
 /**
- * Reads a `postgres://` URL as libpq does: the variables fill what it leaves out, and the driver reads none itself. A
- * host that begins with a slash is a socket's folder, which has no TLS. `options` begin the server's session.
- * @throws Unusable; the message has no URL, which may contain a password
+ * Reads a `postgres://` URL as libpq does. The variables fill what it leaves out; the driver reads none itself. A host
+ * that begins with a slash is a socket's folder, without TLS.
+ * @throws Unusable: the message has no URL, since that may contain a password
  */
 export function readDsn(url: string, variables: PgVariables) {
   const [base = '', query] = url.split(/\?(.*)/s);
   const parameters = new URLSearchParams(query);
-  // Of several, libpq takes the last one.
+  // libpq takes the last of several values.
   const tls: TlsParameters = Object.fromEntries(
     TLS_PARAMETERS.map((name) => [name, parameters.getAll(name).at(-1) ?? variables[variableOf(name)]]),
   );
-  // The driver would read them in another way than libpq.
+  // The driver would read them otherwise.
   for (const name of TLS_PARAMETERS) parameters.delete(name);
   const rest = parameters.toString().replaceAll('+', '%20');
   let parsed: ReturnType<typeof parse>;
@@ -48,11 +48,7 @@ export function readDsn(url: string, variables: PgVariables) {
   };
 }
 
-/**
- * The user that libpq takes where none is given.
- * @param name reads the name of this process's user; fails for a user ID without one, as in containers
- * @throws Unusable
- */
+/** libpq's default user: this process's. @throws Unusable for a user ID without a name, as in containers */
 export function systemUser(name: () => string = () => userInfo().username): string {
   try {
     return name();
@@ -64,37 +60,38 @@ export function systemUser(name: () => string = () => userInfo().username): stri
   }
 }
 
-/** Modes in which a connection in plain text may be the result. */
-const WEAK = new Set(['disable', 'allow', 'prefer']);
+/** Modes that may result in a connection in plain text. */
+const PLAIN_TEXT_MODES = new Set(['disable', 'allow', 'prefer']);
 
 export type Tls = false | ConnectionOptions;
 
 /**
- * libpq's meaning of `sslmode` (its manual, "SSL Support"), which is not the driver's:
- * - disable, allow (plain first), prefer (TLS first; the default): no protection against anybody in between
- * - require: TLS without a check; where a root certificate is given, or lies in `~/.postgresql/root.crt`, as
- *   verify-ca
- * - verify-ca checks the authority, verify-full the host's name, too. `sslrootcert=system`: the authorities that Node
- *   knows. Without a root certificate verify-full uses those (NODE_EXTRA_CA_CERTS adds some); libpq refuses then.
- * @returns what to try, and what to try when the server refuses that; false: plain text
- * @throws Unusable for files that can't be read, and for values that libpq does not know
+ * libpq's meaning of `sslmode` (its manual, "SSL Support"), which differs from the driver's:
+ * - disable, allow (plain text first), prefer (TLS first; the default): no protection against interception
+ * - require: TLS without a check; with a root certificate, given or in `~/.postgresql/root.crt`, like verify-ca
+ * - verify-ca checks the authority, verify-full the host's name as well. `sslrootcert=system`: the authorities of Node.
+ *   verify-full uses those without a root certificate (NODE_EXTRA_CA_CERTS adds some), where libpq refuses.
+ * @returns what to try first, and after a refusal; false: plain text
+ * @throws Unusable: a file can't be read, or libpq does not know a value
  */
 export function tlsWays(parameters: TlsParameters): readonly [first: Tls, otherwise?: Tls] {
   const { sslrootcert, sslmode = sslrootcert === 'system' ? 'verify-full' : 'prefer' } = parameters;
   const mode = oneOf(SSL_MODES, 'sslmode', sslmode);
-  if (isDirect(parameters) && WEAK.has(mode)) {
+  if (isDirect(parameters) && PLAIN_TEXT_MODES.has(mode)) {
     throw new Unusable(
       'sslnegotiation=direct in DATABASE_URL needs sslmode=require, verify-ca or verify-full',
     );
   }
   if (mode === 'disable') return [false];
+  const versionOf = (name: 'ssl_min_protocol_version' | 'ssl_max_protocol_version') =>
+    parameters[name] ? oneOf(['TLSv1', 'TLSv1.1', 'TLSv1.2', 'TLSv1.3'], name, parameters[name]) : undefined;
   const identity = {
     cert: contentOf('sslcert', parameters),
     key: contentOf('sslkey', parameters),
     passphrase: parameters.sslpassword,
-    // libpq's least version is TLS 1.2, as Node's.
-    minVersion: versionOf('ssl_min_protocol_version', parameters),
-    maxVersion: versionOf('ssl_max_protocol_version', parameters),
+    // The lowest version is TLS 1.2, for libpq and for Node.
+    minVersion: versionOf('ssl_min_protocol_version'),
+    maxVersion: versionOf('ssl_max_protocol_version'),
   };
   const unchecked = { ...identity, rejectUnauthorized: false };
   if (mode === 'allow') return [false, unchecked];
@@ -104,7 +101,7 @@ export function tlsWays(parameters: TlsParameters): readonly [first: Tls, otherw
   const ca = sslrootcert === 'system' ? undefined : contentOf('sslrootcert', root);
   const checked = { ...identity, ca, crl: contentOf('sslcrl', parameters) };
   if (mode === 'verify-full') return [checked];
-  // Checks the chain, and not the name.
+  // Checks the chain but not the name.
   if (ca !== undefined) return [{ ...checked, checkServerIdentity: () => undefined }];
   if (mode === 'require') return [unchecked];
   throw new Unusable(
@@ -112,13 +109,9 @@ export function tlsWays(parameters: TlsParameters): readonly [first: Tls, otherw
   );
 }
 
-/** Whether TLS begins at once, without the server being asked for it in plain text. */
+/** Whether TLS begins without a request in plain text. */
 export function isDirect({ sslnegotiation = 'postgres' }: TlsParameters): boolean {
   return oneOf(['postgres', 'direct'], 'sslnegotiation', sslnegotiation) === 'direct';
-}
-
-function versionOf(name: keyof TlsParameters, { [name]: value = '' }: TlsParameters) {
-  return value === '' ? undefined : oneOf(['TLSv1', 'TLSv1.1', 'TLSv1.2', 'TLSv1.3'], name, value);
 }
 
 function oneOf<const T extends string>(known: readonly T[], name: string, value: string): T {
@@ -128,7 +121,7 @@ function oneOf<const T extends string>(known: readonly T[], name: string, value:
   throw new Unusable(`${name} has no value ${given} (DATABASE_URL, PG…): take ${known.join(', ')}`);
 }
 
-/** The root certificate that a user has for all servers; undefined also for one who has neither HOME nor a name. */
+/** The user's root certificate for all servers. A user with neither HOME nor a name has none. */
 function ownRoot(): string | undefined {
   try {
     const file = join(homedir(), '.postgresql', 'root.crt');

@@ -31,7 +31,7 @@ describe('two fingerprints', () => {
     expect(compareFingerprints(HERE, like(change)).another.join()).toMatch(words);
   });
 
-  it('are equal after a restart, whatever one of them is not permitted to ask', () => {
+  it('are equal after a restart, even if one of them lacks what its user may not read', () => {
     const silent = like({ system: null, timeline: null, directory: null });
     for (const [one, other] of [
       [HERE, HERE],
@@ -46,12 +46,12 @@ describe('two fingerprints', () => {
     [['a', 'b'], ['b'], false],
     [['db.example'], [], false],
     [[], ['db.example'], false],
-  ])('tell a new host, unless one of them was not reached over a network: %j, %j', (one, other, isNew) => {
+  ])('tell a new host if both were reached over a network: %j, %j', (one, other, isNew) => {
     expect(compareFingerprints(like({ hosts: one }), like({ hosts: other })).newHost).toBe(isNew);
   });
 });
 
-it('a crash of the server shows in its statistics, and matters where it loses what was answered', () => {
+it('a crash of the server shows in its statistics, and matters if it loses confirmed commits', () => {
   const [after, unflushed] = [like({ counting: '2' }), like({ flushed: false })];
   expect(mayLackCommits(unflushed, after)).toBe(true);
   expect(mayLackCommits(unflushed, HERE)).toBe(false);
@@ -60,8 +60,8 @@ it('a crash of the server shows in its statistics, and matters where it loses wh
   expect(mayLackCommits(readFingerprint(earlier) ?? after, { ...after, flushed: false })).toBe(false);
 });
 
-describe('the fingerprint that is kept', () => {
-  it('is the present one with all that was known, and is read as it was written', () => {
+describe('the stored fingerprint', () => {
+  it('is the current one completed by the one before, and is read as it was written', () => {
     const now = like({ system: null, directory: null, table: '3', hosts: ['a.example'] });
     const kept = mergeFingerprints(HERE, now);
     expect(kept).toEqual(like({ table: '3', hosts: ['a.example', 'db.example'] }));
@@ -69,7 +69,7 @@ describe('the fingerprint that is kept', () => {
     expect(readFingerprint(null)).toBeUndefined();
   });
 
-  it('is never guessed from something else', () => {
+  it('is never guessed from other JSON', () => {
     for (const stored of [{}, 'x', 5, { ...HERE, table: 3 }]) {
       expect(compareFingerprints(readFingerprint(stored) ?? HERE, HERE).another).not.toEqual([]);
     }
@@ -83,7 +83,7 @@ it.each([
   ['postgres://u@127.0.0.1:5433/x', undefined],
   ['postgres://u@[::1]/x', undefined],
   ['postgres:///x?host=/var/run/postgresql', undefined],
-  // From PGHOST where the URL names none.
+  // From PGHOST if the URL names none.
   ['postgres:///x', 'pg.example'],
 ])('the host of a connection of %s is %s', (url, host) => {
   expect(endpointHost(url, { PGHOST: 'pg.example' })).toBe(host);

@@ -3,35 +3,31 @@ import { type Db, onlyRow, type ServerNode } from './db.ts';
 import { type PgVariables, readDsn } from './dsn.ts';
 
 /**
- * Distinguishes this database from its copies (docs/design/operations-out.md, "On hold"). Restarts, poolers, minor
- * updates of PostgreSQL and other processes do not change it. It also shows that the server has crashed.
+ * Distinguishes this database from its copies (docs/design/operations-out.md, "On hold"), and shows crashes. Restarts,
+ * poolers and minor updates of PostgreSQL do not change it. Null: this user may not read it.
  */
 export interface Fingerprint {
-  /** The cluster's identifier; changes with a restore into another cluster. Null: this user may not ask. */
+  /** The cluster's identifier; changes with a restore into another cluster. */
   readonly system: string | null;
-  /** Rises when a restored backup or a standby begins to write. Null: this user may not ask. */
+  /** Rises when a restored backup or a standby begins to write. */
   readonly timeline: string | null;
-  /** The folder of the cluster's files; changes when they are copied. Null: this user may not ask. */
+  /** The folder of the cluster's files; changes when they are copied. */
   readonly directory: string | null;
   /** OID of the database; changes with `create database … template`. */
   readonly database: string;
   /** OID of the table submissions; changes with every restore of a dump. */
   readonly table: string;
-  /**
-   * Hosts at which the database was reached: a branch or clone of a managed service differs from its origin only by
-   * that. Without localhost and the like, which differ on each machine.
-   */
+  /** Hosts at which it was reached, without loopback: the only difference of a managed service's clones. */
   readonly hosts: readonly string[];
-  /** Start of the server's statistics: a crash changes it, a shutdown does not. Null: unknown. */
+  /** Start of the server's statistics: a crash changes it, a shutdown does not. */
   readonly counting: string | null;
-  /** A crash of the server loses no confirmed commit: synchronous_commit is not off. */
+  /** A crash loses no confirmed commit: synchronous_commit is not off. */
   readonly flushed: boolean;
 }
 
-/** The present fingerprint of the database, reached at `host`. */
+/** The fingerprint of the database now. @param host `endpointHost` of its URL */
 export async function observeFingerprint(db: Db, host: string | undefined): Promise<Fingerprint> {
-  type Found = Omit<Fingerprint, 'system' | 'timeline' | 'hosts'> & { readonly node: ServerNode };
-  const found = await db.sql<Found>`
+  const found = await db.sql<Omit<Fingerprint, 'system' | 'timeline' | 'hosts'> & { node: ServerNode }>`
     select (select oid from pg_database where datname = current_database())::text as database,
       to_regclass(format('%I.submissions', ${db.schema}::text))::oid::text as table,
       (select setting from pg_settings where name = 'data_directory') as directory,
@@ -39,45 +35,45 @@ export async function observeFingerprint(db: Db, host: string | undefined): Prom
       current_setting('synchronous_commit') <> 'off' as flushed,
       ${await nodeExpression(db)} as node`;
   const { node, ...rest } = onlyRow(found);
-  const [system, timeline] = node;
-  return { system, timeline, hosts: host === undefined ? [] : [host], ...rest };
+  return { system: node[0], timeline: node[1], hosts: host === undefined ? [] : [host], ...rest };
 }
 
-/** SQL expression on `installation`: database and tables are those of its fingerprint; null without one. */
+/** SQL expression on `installation`: its fingerprint has this database and these tables; null without a fingerprint. */
 export function isStoredDatabase({ schema }: Db): RawBuilder<boolean | null> {
   return sql`fingerprint ->> 'table' = to_regclass(format('%I.submissions', ${schema}::text))::oid::text
     and fingerprint ->> 'database' = (select oid from pg_database where datname = current_database())::text`;
 }
 
 /**
- * Compares the database with the one before, as far as both are known. Pure.
- * @returns why it is another one, whatever its host, for users (empty: it may be the same), and whether its host is
- *   unknown
+ * Compares two fingerprints as far as both are known. Pure.
+ * @returns why it is another database, for users (nothing: it may be the same); whether its host is new
  */
 export function compareFingerprints(before: Fingerprint, now: Fingerprint) {
   const another: string[] = [];
-  const differs = (a: string | null, b: string | null): boolean => a !== null && b !== null && a !== b;
-  if (differs(before.system, now.system)) {
+  if (differ(before.system, now.system)) {
     another.push('it is in another PostgreSQL cluster');
-  } else if (differs(before.timeline, now.timeline)) {
+  } else if (differ(before.timeline, now.timeline)) {
     another.push('it was restored from a backup, or a standby took over');
-  } else if (differs(before.directory, now.directory)) {
+  } else if (differ(before.directory, now.directory)) {
     another.push('its files lie in another folder');
   }
   if (before.database !== now.database) another.push('it is another database');
   else if (before.table !== now.table) another.push('its tables were restored');
-  // As above, only if both have a host.
   const newHost = before.hosts.length > 0 && now.hosts.some((host) => !before.hosts.includes(host));
   return { another, newHost };
 }
 
-/** Whether the server has crashed since and may have lost confirmed commits. Pure. */
-export function mayLackCommits(before: Fingerprint, now: Fingerprint): boolean {
-  const [then, since] = [before.counting, now.counting];
-  return !before.flushed && then !== null && since !== null && then !== since;
+/** Whether both are known and differ. */
+function differ(one: string | null, other: string | null): boolean {
+  return one !== null && other !== null && one !== other;
 }
 
-/** The fingerprint to store: the present one, completed by the one before. */
+/** Whether the server crashed in between and may have lost confirmed commits. Pure. */
+export function mayLackCommits(before: Fingerprint, now: Fingerprint): boolean {
+  return !before.flushed && differ(before.counting, now.counting);
+}
+
+/** The fingerprint to store: the current one, completed by the one before. */
 export function mergeFingerprints(before: Fingerprint | undefined, now: Fingerprint): Fingerprint {
   return {
     ...now,
@@ -88,14 +84,14 @@ export function mergeFingerprints(before: Fingerprint | undefined, now: Fingerpr
   };
 }
 
-/** Reads `installation.fingerprint`. Fields that an earlier program did not store are unknown. */
+/** Reads `installation.fingerprint`. Fields that older programs did not store are unknown. */
 export function readFingerprint(stored: unknown): Fingerprint | undefined {
   if (stored === null || stored === undefined) return undefined;
   const unknown = { directory: null, counting: null, flushed: true, hosts: [] };
   return { ...unknown, ...(stored as Fingerprint) };
 }
 
-/** The host of a URL and libpq's variables, for the fingerprint; undefined for a socket or loopback. */
+/** The host in a URL or libpq's variables, for the fingerprint; undefined for a socket or loopback. */
 export function endpointHost(url: string, variables: PgVariables = {}): string | undefined {
   const host = readDsn(url, variables).host.toLowerCase();
   const here = /^(\/|@|localhost$|127\.|::1$|\[::1\]$)/.test(host);
@@ -103,23 +99,23 @@ export function endpointHost(url: string, variables: PgVariables = {}): string |
 }
 
 /**
- * SQL expression for the node that runs the statement. On Citus a statement on an account's row runs on that account's
- * node. The user's rights are asked for once. (pg_control_checkpoint would be simpler, but lags behind a promotion.)
+ * SQL expression: the server that runs the statement. On Citus a statement on an account's row runs on that account's
+ * node. The user's rights are read once. (pg_control_checkpoint would be simpler, but lags behind a promotion.)
  */
 export function nodeExpression(db: Db): Promise<RawBuilder<ServerNode>> {
   return (db.known.node ??= permittedExpression(db).catch((error: unknown) => {
-    // The next call asks again.
+    // The next call tries again.
     db.known.node = undefined;
     throw error;
   }));
 }
 
 async function permittedExpression(db: Db): Promise<RawBuilder<ServerNode>> {
-  const asked = await db.sql<{ system: boolean; timeline: boolean }>`
+  const rights = await db.sql<{ system: boolean; timeline: boolean }>`
     select has_function_privilege('pg_control_system()', 'execute') as system,
       has_function_privilege('pg_current_wal_lsn()', 'execute')
         and has_function_privilege('pg_walfile_name(pg_lsn)', 'execute') as timeline`;
-  const { system, timeline } = onlyRow(asked);
+  const { system, timeline } = onlyRow(rights);
   const identifier = system ? sql`(pg_control_system()).system_identifier::text` : sql`null`;
   // The name of a WAL file begins with the timeline.
   const line = timeline ? sql`left(pg_walfile_name(pg_current_wal_lsn()), 8)` : sql`null`;

@@ -2,7 +2,7 @@ import type { Clock } from '@research-mirror/runtime/clock';
 import { formatSpan } from '@research-mirror/runtime/figures';
 import { messageOf } from '@research-mirror/runtime/message';
 import { RemoteClock } from '@research-mirror/runtime/remote-clock';
-import { service, type Service } from '@research-mirror/runtime/service';
+import { service } from '@research-mirror/runtime/service';
 import { sql } from 'kysely';
 import { readFile, readlink } from 'node:fs/promises';
 import { hostname } from 'node:os';
@@ -10,9 +10,9 @@ import { AHEAD_MS, hasCome } from './clock-step.ts';
 import { databaseTime, type Db } from './db.ts';
 
 export interface HeartbeatOptions {
-  /** A connection that pages do not use, if the server grants one: a heartbeat must not wait. */
+  /** Best with a connection that pages do not use: a heartbeat must not wait. */
   readonly db: Db;
-  /** Unique for each run of a program: a random UUID. */
+  /** A random UUID for each run of a program. */
   readonly processId: string;
   readonly identity: ProcessIdentity;
   /** For users: `start`. */
@@ -22,53 +22,33 @@ export interface HeartbeatOptions {
   readonly log: { warn(message: string): void; info(message: string): void };
   /** Called after each attempt, with the error of a failed one. */
   readonly onBeat?: ((error?: unknown) => void) | undefined;
-  /** Called after each heartbeat. Its failure is logged and does not fail the heartbeat. */
+  /** Called after each heartbeat. Its failure is logged. */
   readonly afterBeat?: () => Promise<void>;
-  /** Called if the database's clock stepped since the last heartbeat, with the step in ms. */
+  /** Called with the step (ms) if the database's clock stepped since the last heartbeat. */
   readonly onClockStep?: (byMs: number) => void;
 }
 
 /** Milliseconds (docs/design/ownership.md, "Heartbeat"). */
 export const HEARTBEAT = {
   beatEvery: 4_000,
-  /** Validity for other processes, by the database's clock. */
+  /** For other processes, by the database's clock. */
   validFor: 12_000,
-  /** Validity for the process itself from the start of a heartbeat: shorter, by more than clocks drift. */
+  /** For the process itself, from the start of a heartbeat: shorter, by more than clocks drift. */
   trustedFor: 10_000,
 } as const;
 
-/** Time that the row of a killed process is kept for users, ms. */
+/** How long the row of a killed process is kept for users, ms. */
 const REMEMBERED = 3_600_000;
 /** Delay after a failed heartbeat, ms. */
 const TRY_AGAIN = 1_000;
 
-/** Shows others that this process is alive. */
-export interface Heartbeat extends Service {
-  readonly processId: string;
-  /**
-   * Time until which this process owns its accounts, on `clock.monotonic()`. After that it sends no request and begins
-   * no transaction for an account. −Infinity before the first heartbeat.
-   */
-  ownsUntil(): number;
-  /**
-   * The database's time as heartbeats saw it: milliseconds since the epoch, at most a round trip late and never
-   * early. This machine's time before the first heartbeat.
-   */
-  databaseNow(): number;
-  /**
-   * Time of this process's last gap, without the database or asleep, on `clock.monotonic()`: others may have had the
-   * same gap, so a process whose heartbeat ran out then may live. −Infinity: none since its first heartbeat.
-   */
-  interruptedAt(): number;
-  /** Whether other daemons of the fleet live, as of the last heartbeat. */
-  hasOthers(): boolean;
-}
+export type Heartbeat = ReturnType<typeof createHeartbeat>;
 
 /**
- * Registers the process and renews its row every few seconds: one row per process, however many accounts it has. While
- * the database is away, `ownsUntil` ends the ownership. A stop removes the row; accounts must be released before.
+ * Registers the process and renews its row every few seconds: one row, however many accounts it has. While the database
+ * is away, `ownsUntil` ends the ownership. A stop removes the row; release the accounts before.
  */
-export function createHeartbeat(options: HeartbeatOptions): Heartbeat {
+export function createHeartbeat(options: HeartbeatOptions) {
   const { db, processId, identity, clock, log } = options;
   let trustedUntil = -Infinity;
   const databaseClock = new RemoteClock();
@@ -84,40 +64,24 @@ export function createHeartbeat(options: HeartbeatOptions): Heartbeat {
     databaseClock.observe(now.getTime(), begin, answered);
     if (steppedBy !== 0) options.onClockStep?.(steppedBy);
     startedAt ??= now;
-    // Restores a removed row: the process was considered dead, and its accounts have new owners.
-    const stored = await db.state
-      .insertInto('process')
-      .values({
-        process_id: processId,
-        command: options.command,
-        version: options.version,
-        host: identity.host,
-        machine: identity.machine,
-        pid: identity.pid,
-        started_ticks: identity.startedTicks,
-        started_at: startedAt,
-        alive_until: new Date(now.getTime() + HEARTBEAT.validFor),
-      })
-      .onConflict((conflict) =>
-        conflict
-          .column('process_id')
-          .doUpdateSet((row) => ({ alive_until: row.ref('excluded.alive_until') })),
-      )
-      .returning(
-        sql<boolean>`exists (select 1 from ${db.stateTable('process')} as other where other.serves is not null
-          and other.process_id <> ${processId} and not ${hasCome(sql`other.alive_until`, AHEAD_MS.aliveUntil)})`.as(
-          'others',
-        ),
-      )
-      .executeTakeFirst();
-    hasOthers = stored?.others === true;
+    // Also restores a removed row: the process was considered dead, and its accounts have new owners.
+    const others = await db.sql<{ live: boolean }>`
+      insert into ${db.stateTable('process')}
+        (process_id, command, version, host, machine, pid, started_ticks, started_at, alive_until)
+      values (${processId}, ${options.command}, ${options.version}, ${identity.host}, ${identity.machine}, ${identity.pid},
+        ${identity.startedTicks}, ${startedAt}, ${new Date(now.getTime() + HEARTBEAT.validFor)})
+      on conflict (process_id) do update set alive_until = excluded.alive_until
+      returning exists (select 1 from ${db.stateTable('process')} as other where other.serves is not null
+        and other.process_id <> ${processId} and not ${hasCome(sql`other.alive_until`, AHEAD_MS.aliveUntil)}) as live`;
+    hasOthers = others.rows[0]?.live === true;
     if (begin > trustedUntil && trustedUntil > -Infinity) interruptedAt = clock.monotonic();
     trustedUntil = begin + HEARTBEAT.trustedFor;
   };
 
   const running = service('heartbeat', async ({ signal, ready }) => {
     await beat();
-    await removeOld(db);
+    await db.sql`
+      delete from ${db.stateTable('process')} where alive_until < clock_timestamp() - ${`${REMEMBERED} ms`}::interval`;
     ready();
     let failing = false;
     let failedAt = 0;
@@ -149,29 +113,27 @@ export function createHeartbeat(options: HeartbeatOptions): Heartbeat {
     } finally {
       trustedUntil = -Infinity;
       // If the database is away, the row expires.
-      await db.state
-        .deleteFrom('process')
-        .where('process_id', '=', processId)
-        .execute()
-        .catch(() => {});
+      await db.sql`delete from ${db.stateTable('process')} where process_id = ${processId}`.catch(() => {});
     }
   });
   return {
     ...running,
     processId,
+    /** Monotonic time at which this process stops working on its accounts. −Infinity before the first heartbeat. */
     ownsUntil: () => trustedUntil,
+    /** The database's time, ms since 1970, at most a round trip late and never early. At first this machine's time. */
     databaseNow: () => databaseClock.at(clock.monotonic()) ?? clock.now(),
+    /**
+     * Monotonic time of the last gap, without the database or asleep: others may have had it, too, so a process whose
+     * heartbeat ran out then may live. −Infinity: none since the first heartbeat.
+     */
     interruptedAt: () => (clock.monotonic() > trustedUntil ? clock.monotonic() : interruptedAt),
+    /** Whether other daemons of the fleet live, as of the last heartbeat. */
     hasOthers: () => hasOthers,
   };
 }
 
-async function removeOld(db: Db): Promise<void> {
-  await db.sql`
-    delete from ${db.stateTable('process')} where alive_until < clock_timestamp() - ${`${REMEMBERED} ms`}::interval`;
-}
-
-/** Identifies a process among all that have had its ID on the machine. */
+/** Identifies a process among all that had its ID on the machine. */
 export interface ProcessIdentity {
   /** Host name, for users. */
   readonly host: string;
@@ -182,7 +144,6 @@ export interface ProcessIdentity {
   readonly startedTicks: string;
 }
 
-/** This process. */
 export async function ownIdentity(): Promise<ProcessIdentity> {
   const host = hostname();
   try {
@@ -195,18 +156,15 @@ export async function ownIdentity(): Promise<ProcessIdentity> {
   }
 }
 
-/** Whether `other` has certainly ended on this machine, so that its heartbeat need not expire. False if uncertain. */
-export async function isDeadHere(
-  self: ProcessIdentity,
-  other: Omit<ProcessIdentity, 'host'>,
-): Promise<boolean> {
+/** Whether `other` has certainly ended on this machine: its heartbeat need not expire. */
+export async function isDeadHere(self: ProcessIdentity, other: Omit<ProcessIdentity, 'host'>) {
   if (self.machine === '' || self.machine !== other.machine) return false;
   try {
     process.kill(other.pid, 0);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ESRCH') return true;
   }
-  // The ID is in use: by a later process perhaps, or by a zombie.
+  // The ID may be a later process's, or a zombie's.
   const text = await readFile(`/proc/${other.pid}/stat`, 'utf8').catch(() => undefined);
   if (text === undefined) return false;
   const stat = parseStat(text);

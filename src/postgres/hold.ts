@@ -1,10 +1,10 @@
 import type { DatabaseWentBack } from '../model/errors.ts';
 import { commitDurably, databaseTime, type Db, onlyRow } from './db.ts';
-import { type Fence, recoveryKnownTo } from './fenced.ts';
+import type { Fence } from './fenced.ts';
 import type { KnownNodes } from './fingerprint.ts';
 import { logAct, type Operator } from './operator-log.ts';
 
-/** A hold: submissions that were queued before are not sent, and no webhook is taken over. */
+/** While it lasts, submissions queued before it are not sent, and no webhook is taken over. */
 export interface Hold {
   readonly since: Date;
   readonly why: string;
@@ -19,7 +19,9 @@ export interface InstallationRow {
   readonly held_why: string | null;
 }
 
-/** Locks the row `installation`, creating it if needed: before the accounts, as signs of life do. */
+type HeldRow = Pick<InstallationRow, 'held_at' | 'held_why'>;
+
+/** Locks the row `installation`, after creating it if needed. Call before locking accounts, as signs of life do. */
 export async function lockInstallation(trx: Db): Promise<InstallationRow & { readonly now: Date }> {
   const now = await databaseTime(trx);
   await trx.sql`insert into ${trx.stateTable('installation')} (created_at) values (${now}) on conflict do nothing`;
@@ -28,10 +30,10 @@ export async function lockInstallation(trx: Db): Promise<InstallationRow & { rea
   return { now, ...onlyRow(found) };
 }
 
-/** The current hold, if any. */
 export async function currentHold(db: Db): Promise<Hold | undefined> {
-  const row = await db.state.selectFrom('installation').select(['held_at', 'held_why']).executeTakeFirst();
-  return row && onHold(row);
+  const { rows } = await db.sql<HeldRow>`
+    select held_at, held_why from ${db.stateTable('installation')}`;
+  return rows[0] && onHold(rows[0]);
 }
 
 /** Ends the hold: submissions on hold are queued again. @returns how many */
@@ -39,7 +41,7 @@ export async function releaseSubmissions(db: Db, by: Operator): Promise<number> 
   return db.transaction(async (trx) => {
     await commitDurably(trx);
     const now = await databaseTime(trx);
-    // Locks the row, and so waits for a transaction that moves submissions to `held`.
+    // Waits for the lock of a transaction that moves submissions to `held`.
     await trx.sql`
       update ${trx.stateTable('installation')} set held_at = null, held_why = null, alive_at = greatest(alive_at, ${now}::timestamptz)
       where singleton`;
@@ -52,20 +54,13 @@ export async function releaseSubmissions(db: Db, by: Operator): Promise<number> 
   });
 }
 
-/**
- * The current hold, if any. With a reason, makes one and moves queued submissions to `held`, since they may have been
- * sent already. Later submissions are sent.
- */
-export async function holdFor(
-  trx: Db,
-  row: Pick<InstallationRow, 'held_at' | 'held_why'>,
-  now: Date,
-  why: string | undefined,
-): Promise<Hold | undefined> {
+/** The current hold, if any. With a reason, makes one: queued submissions, which may have been sent, become `held`. */
+export async function holdFor(trx: Db, row: HeldRow, now: Date, why?: string): Promise<Hold | undefined> {
   const present = onHold(row);
   if (why === undefined) return present;
   if (present === undefined) {
-    await trx.state.updateTable('installation').set({ held_at: now, held_why: why }).execute();
+    await trx.sql`
+      update ${trx.stateTable('installation')} set held_at = ${now}, held_why = ${why} where singleton`;
   }
   for (const userId of await accountsIn(trx, 'queued')) {
     await move(trx, userId, 'queued', 'held');
@@ -73,40 +68,29 @@ export async function holdFor(
   return present ?? { since: now, why };
 }
 
-function onHold(row: Pick<InstallationRow, 'held_at' | 'held_why'>): Hold | undefined {
+function onHold(row: HeldRow): Hold | undefined {
   return row.held_at === null ? undefined : { since: row.held_at, why: row.held_why ?? '' };
 }
 
-type Waiting = 'queued' | 'held';
-
-async function accountsIn(trx: Db, state: Waiting): Promise<string[]> {
-  const rows = await trx.mirror
-    .selectFrom('submissions')
-    .select('_user_id')
-    .distinct()
-    .where('state', '=', state)
-    .orderBy('_user_id')
-    .execute();
-  return rows.map(({ _user_id }) => _user_id);
+async function accountsIn(trx: Db, state: 'queued' | 'held'): Promise<string[]> {
+  const { rows } = await trx.sql<{ userId: string }>`
+    select distinct _user_id as "userId" from ${trx.table('submissions')} where state = ${state} order by 1`;
+  return rows.map(({ userId }) => userId);
 }
 
-async function move(trx: Db, userId: string, from: Waiting, to: Waiting): Promise<number> {
-  const { numUpdatedRows } = await trx.mirror
-    .updateTable('submissions')
-    .set({ state: to })
-    .where('_user_id', '=', userId)
-    .where('state', '=', from)
-    .executeTakeFirst();
-  return Number(numUpdatedRows);
+async function move(trx: Db, userId: string, from: string, to: 'queued' | 'held'): Promise<number> {
+  const { numAffectedRows } = await trx.sql`
+    update ${trx.table('submissions')} set state = ${to} where _user_id = ${userId}::bigint and state = ${from}`;
+  return Number(numAffectedRows ?? 0);
 }
 
-/** Lead of the floor of change IDs over the clock, microseconds: a new server's clock may be behind. */
+/** Lead of the floor of change IDs over the clock, microseconds: another server's clock may be behind. */
 const FLOOR_MARGIN = 60_000_000n;
 
 /**
  * Records that the database went back, in the transaction that notices it. All accounts lose their owners, whose memory
- * is wrong; change IDs continue above all that may have been used; accounts are reread when they are opened
- * (recheck.ts); consumers find a row in `recoveries`.
+ * is wrong, and are reread when they are opened (recheck.ts). Change IDs continue above all that may have been used.
+ * Consumers find a row in `recoveries`.
  */
 export async function markRecovery(
   trx: Db,
@@ -114,9 +98,10 @@ export async function markRecovery(
   reason: string,
 ): Promise<void> {
   await commitDurably(trx);
-  const accounts = await trx.state.selectFrom('account').select('_user_id').execute();
-  const userIds = accounts.map(({ _user_id }) => _user_id);
-  // First, since it waits for an owner's transaction, after which none can begin.
+  const { rows } = await trx.sql<{ userId: string }>`
+    select _user_id as "userId" from ${trx.stateTable('account')}`;
+  const userIds = rows.map(({ userId }) => userId);
+  // First: it waits for an owner's transaction, and no other can begin after it.
   await trx.sql`
     update ${trx.stateTable('account')} set token = token + 1, owner = null, recheck = true
     where _user_id = any(${userIds}::bigint[])`;
@@ -130,20 +115,18 @@ export async function markRecovery(
     values (${now}::timestamptz, ${reason}, ${aliveAt}::timestamptz) on conflict (detected_at) do nothing`;
 }
 
-/**
- * Records that an owner has lost commits of its own. Does nothing if a recovery was recorded since the owner began: all
- * accounts are reread then.
- */
+/** Records that an owner lost commits. Does nothing if a recovery was recorded since the owner began. */
 export async function recordRecovery(db: Db, fence: Fence, { message }: DatabaseWentBack): Promise<void> {
   await db.transaction(async (trx) => {
     const row = await lockInstallation(trx);
-    // A later recovery, not just another one: the one that this owner knows may be lost as well.
+    const known = fence.ownership?.installation?.recovery ?? null;
+    // Later, not just different: the recovery that this owner knows may be lost as well.
     const marks = await trx.sql`
       select from ${trx.table('recoveries')}
-      where detected_at > coalesce(${recoveryKnownTo(fence)}::timestamptz, '-infinity')`;
+      where detected_at > coalesce(${known}::timestamptz, '-infinity')`;
     if (marks.rows.length > 0) return;
     await markRecovery(trx, row, message);
-    // Claims may be among the lost commits, so queued submissions may have been sent.
+    // Claims may be lost, so queued submissions may have been sent.
     await holdFor(trx, row, row.now, message);
   });
 }

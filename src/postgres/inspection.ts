@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import type { Db } from './db.ts';
 import { migratedParts } from './run-migrations.ts';
 
-/** What is in the two schemas, whoever made it, in the form of objects.txt. */
+/** All that is in the two schemas, in the form of objects.txt. */
 export async function presentParts(db: Db): Promise<readonly string[]> {
   const { rows } = await db.sql<{ part: string }>`
     with own as (
@@ -31,24 +31,23 @@ export async function presentParts(db: Db): Promise<readonly string[]> {
   return rows.map(({ part }) => part).sort();
 }
 
-/** Three names for a sentence; the rest is counted. */
+/** Three names, and the number of the others. */
 function named(names: readonly string[]): string {
   return `${names.slice(0, 3).join(', ')}${names.length > 3 ? ` and ${names.length - 3} more` : ''}`;
 }
 
 /**
- * What a database with all migrations lacks of what they made, and the remedy; undefined: nothing.
- * @param folder of the migrations
- * @param views false: only what writes need
+ * Message: what a migrated database lacks, and the remedy; undefined: nothing.
+ * @param views false: look at tables only
  */
 export async function whatIsMissing(db: Db, folder: string, views = true): Promise<string | undefined> {
   const made = await migratedParts(folder);
   const present = new Set(await presentParts(db));
-  // Of indexes the unique ones count, whatever their names.
+  // Unique indexes count by their columns, others not at all.
   const needed = views ? /^(?!index )/ : /^(?!index |view )/;
   const lost = made.filter((part) => !present.has(part) && needed.test(part));
   const whole = lost.flatMap((part) => /^(?:schema|table) (.*)/.exec(part)?.[1] ?? []);
-  // With a schema or table, all that is in it is missing.
+  // A missing schema or table stands for all that is in it.
   const left = lost.filter((part) => {
     const name = part.replace(/^\w+ /, '');
     return !whole.some((each) => name.startsWith(`${each}.`) || part.startsWith(`unique ${each} `));
@@ -60,21 +59,15 @@ export async function whatIsMissing(db: Db, folder: string, views = true): Promi
   ).replaceAll('{schema}', db.schema);
 }
 
-/** What this user lacks to write the tables that are there, whoever owns them. */
+/** Rights that this user lacks to write existing tables. */
 const MAY_NOT_WRITE = 'may not write';
 
 /**
- * What this user lacks to migrate and to write the mirror: schemas that can't be made or used, objects of the mirror
- * that are another user's, tables that can't be written. Objects that people added beside the mirror's are theirs.
- * @param folder of the migrations
- * @param writes true: only what writes need, of tables that are there
- * @returns each right in words, and what a DBA runs to give it, with a semicolon behind each statement
+ * Rights that this user lacks to migrate and write the mirror. Objects that people added are theirs.
+ * @param writes true: only rights to write existing tables
+ * @returns each right in words, and statements with which a DBA grants it
  */
-export async function missingRights(
-  db: Db,
-  folder: string,
-  writes = false,
-): Promise<readonly { readonly what: string; readonly sql: string }[]> {
+export async function missingRights(db: Db, folder: string, writes = false) {
   const own = (await migratedParts(folder)).flatMap(
     (part) => /^(?:table|view) \{schema\}\.(\S+)$/.exec(part)?.[1] ?? [],
   );
@@ -98,7 +91,7 @@ export async function missingRights(
       format('alter %s %s owner to %I;', case relkind when 'v' then 'view' else 'table' end, name, current_user)
     from part where not pg_has_role(relowner, 'usage')
     union all
-    -- An owner may have taken rights from itself, too.
+    -- Owners included: they may have revoked their own rights.
     select ${MAY_NOT_WRITE}, name, format('grant usage on schema %I to %I; grant select, insert, update, delete on %s to %I;',
       nspname, current_user, name, current_user)
     from part where relkind <> 'v' and not (used and has_table_privilege(oid, 'select')
@@ -110,11 +103,7 @@ export async function missingRights(
   });
 }
 
-/**
- * Makes a table of a page's size (500 rows of 2 kB that can't be compressed), adds a column, and rolls all of that
- * back: in each tablespace that has a part of the mirror.
- * @throws what Postgres refuses it with
- */
+/** Makes a table of a page's size (500 rows of 2 kB) in each tablespace of the mirror, and rolls that back. */
 export async function tryWriting(db: Db): Promise<void> {
   const { rows } = await db.sql<{ tablespace: string }>`
     select distinct s.spcname as tablespace from pg_class c

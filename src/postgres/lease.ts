@@ -7,134 +7,89 @@ import { type Fence, fenced } from './fenced.ts';
 import { HEARTBEAT, isDeadHere, type ProcessIdentity } from './heartbeat.ts';
 import { wake } from './notifications.ts';
 
-/** Result of an attempt to take an account. */
-export type TakeResult =
-  | { readonly state: 'taken'; readonly fence: Fence }
-  /** A living process owns it. */
-  | { readonly state: 'owned'; readonly by: Holder };
-
-/** A process that owns accounts, as shown to users. */
-export interface Holder {
-  readonly processId: string;
-  /** `start`, `sync`, … */
-  readonly command: string;
-  readonly pid: number;
-  /** Runs on this machine, so that its process ID is meaningful here. */
-  readonly here: boolean;
-  readonly aliveUntil: Date;
-}
-
 /** Creates the account's row, without an owner, if there is none. */
 export async function ensureAccount(db: Db, userId: string, now: Date): Promise<void> {
-  await db.state
-    .insertInto('account')
-    .values({ _user_id: userId, created_at: now })
-    .onConflict((conflict) => conflict.column('_user_id').doNothing())
-    .execute();
+  await db.sql`
+    insert into ${db.stateTable('account')} (_user_id, created_at) values (${userId}::bigint, ${now})
+    on conflict (_user_id) do nothing`;
 }
+
+export type TakeResult = Awaited<ReturnType<typeof takeAccount>>;
 
 /** Attempts to take an account: another process may take or release it between the read and the update. */
 const ATTEMPTS = 5;
 
 /**
  * Takes the account for `processId` unless a living process owns it (docs/design/ownership.md, "Takeover"): reads the
- * row, then raises its fencing token by compare-and-set. The update waits for a transaction of the old owner that has
- * locked the row, for seconds at most (database.ts). The new owner sees what that transaction commits.
- * @param self this process, which knows at once that an owner on the same machine is dead
+ * row, then raises its fencing token by compare-and-set. The update waits, for seconds at most (database.ts), for a
+ * transaction of the old owner that has locked the row. The new owner sees what that transaction commits.
+ * @param self this process: it knows at once that an owner on the same machine is dead
  * @throws AccountRetired; RangeError without the account's row; DatabaseUnavailable
  */
-export async function takeAccount(
-  db: Db,
-  userId: string,
-  processId: string,
-  self: ProcessIdentity,
-): Promise<TakeResult> {
+export async function takeAccount(db: Db, userId: string, processId: string, self: ProcessIdentity) {
   for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
-    const account = await db.state
-      .selectFrom('account')
-      .select(['owner', 'token', 'state'])
-      .where('_user_id', '=', userId)
-      .executeTakeFirst();
+    const { rows } = await db.sql<{ owner: string | null; token: string; state: string }>`
+      select owner, token, state from ${db.stateTable('account')} where _user_id = ${userId}::bigint`;
+    const [account] = rows;
     if (account === undefined) throw new RangeError(`account ${userId} has no row`);
     if (account.state === 'retired') throw new AccountRetired(userId);
     if (account.owner !== null && account.owner !== processId) {
       const by = await livingHolder(db, account.owner, self);
-      if (by !== undefined) return { state: 'owned', by };
+      if (by !== undefined) return { state: 'owned' as const, by };
     }
     const token = (BigInt(account.token) + 1n).toString();
-    const taken = await db.state
-      .updateTable('account')
-      .set({ owner: processId, token })
-      .where('_user_id', '=', userId)
-      .where('token', '=', account.token)
-      .where(sql`owner`, 'is not distinct from', account.owner)
-      .returning('token')
-      .executeTakeFirst();
-    if (taken !== undefined) return { state: 'taken', fence: { userId, owner: processId, token } };
+    const taken = await db.sql`
+      update ${db.stateTable('account')} set owner = ${processId}, token = ${token}::bigint
+      where _user_id = ${userId}::bigint and token = ${account.token}::bigint
+        and owner is not distinct from ${account.owner}
+      returning token`;
+    const fence: Fence = { userId, owner: processId, token };
+    if (taken.rows.length > 0) return { state: 'taken' as const, fence };
   }
   throw new DatabaseUnavailable(`account ${userId} changes hands too often to be taken`);
 }
 
-/** Releases the account, so that the next owner need not wait. Does nothing if another process owns it by now. */
-export async function releaseAccount(db: Db, fence: Fence): Promise<void> {
-  await db.state
-    .updateTable('account')
-    .set({ owner: null })
-    .where('_user_id', '=', fence.userId)
-    .where('owner', '=', fence.owner)
-    .where('token', '=', fence.token)
-    .execute();
+/** Releases the account, so that the next owner need not wait. Does nothing if it has another owner by now. */
+export async function releaseAccount(db: Db, { userId, owner, token }: Fence): Promise<void> {
+  await db.sql`
+    update ${db.stateTable('account')} set owner = null
+    where _user_id = ${userId}::bigint and owner = ${owner} and token = ${token}::bigint`;
 }
 
 /** The living process that owns the account. */
-export async function livingOwner(
-  db: Db,
-  userId: string,
-  self: ProcessIdentity,
-): Promise<Holder | undefined> {
-  const account = await db.state
-    .selectFrom('account')
-    .select('owner')
-    .where('_user_id', '=', userId)
-    .executeTakeFirst();
-  const owner = account?.owner ?? null;
+export async function livingOwner(db: Db, userId: string, self: ProcessIdentity) {
+  const { rows } = await db.sql<{ owner: string | null }>`
+    select owner from ${db.stateTable('account')} where _user_id = ${userId}::bigint`;
+  const owner = rows[0]?.owner ?? null;
   return owner === null ? undefined : livingHolder(db, owner, self);
 }
 
 /** The process `processId` if it lives, by its heartbeat and by this machine's process table. */
-export async function livingHolder(
-  db: Db,
-  processId: string,
-  self: ProcessIdentity,
-): Promise<Holder | undefined> {
+export async function livingHolder(db: Db, processId: string, self: ProcessIdentity) {
   return (await livingProcesses(db, self)).find((each) => each.processId === processId);
 }
 
-/** Lateness of a heartbeat up to which its process counts as prompt, ms: machines may be busy. */
+/** Largest delay of a heartbeat, ms, with which its process counts as prompt: machines may be busy. */
 const LATE_MS = 2_000;
 
-/** A living process. */
-export interface LivingProcess extends Holder {
-  /** Of the program. */
-  readonly version: string;
-  /** User IDs of its accounts; undefined: it is not part of the fleet. */
-  readonly serves: ReadonlySet<string> | undefined;
-  /** Time until its heartbeat expires, ms. */
-  readonly leftMs: number;
-  /** Its last heartbeat was on time. */
-  readonly prompt: boolean;
-}
+export type LivingProcess = Awaited<ReturnType<typeof livingProcesses>>[number];
 
 /** Living processes, by their heartbeats and by this machine's process table; the oldest first. */
-async function livingProcesses(db: Db, self: ProcessIdentity): Promise<LivingProcess[]> {
-  type Row = Omit<Holder, 'here'> &
-    Pick<ProcessIdentity, 'machine' | 'startedTicks'> & {
-      version: string;
-      serves: string[] | null;
-      leftMs: number;
-    };
+async function livingProcesses(db: Db, self: ProcessIdentity) {
   // After the clock went back, a living process beats again within 4 s; until then its token protects it.
-  const { rows } = await db.sql<Row>`
+  const { rows } = await db.sql<{
+    processId: string;
+    /** `start`, `sync`, … */
+    command: string;
+    version: string;
+    machine: string;
+    pid: number;
+    startedTicks: string;
+    aliveUntil: Date;
+    serves: string[] | null;
+    /** Time until the heartbeat expires, ms. */
+    leftMs: number;
+  }>`
     select process_id as "processId", command, version, machine, pid, started_ticks as "startedTicks",
       alive_until as "aliveUntil", serves,
       (extract(epoch from alive_until - clock_timestamp()) * 1000)::float8 as "leftMs"
@@ -145,29 +100,30 @@ async function livingProcesses(db: Db, self: ProcessIdentity): Promise<LivingPro
     .filter((_, at) => dead[at] !== true)
     .map(({ machine, serves, ...row }) => ({
       ...row,
+      /** It runs on this machine, where its process ID means something. */
       here: machine !== '' && machine === self.machine,
+      /** User IDs of its accounts; undefined: it is not part of the fleet. */
       serves: serves === null ? undefined : new Set(serves),
+      /** Its last heartbeat was on time. */
       prompt: row.leftMs >= HEARTBEAT.validFor - HEARTBEAT.beatEvery - LATE_MS,
     }));
 }
 
-/** The daemon's command. Daemons carry out what other commands leave for them. */
+/** The daemon's command. Daemons carry out commands that others leave for them. */
 export const DAEMON = 'start';
 
-/** Whether a daemon runs on this mirror, whichever accounts it owns. */
+/** Whether a daemon runs on this mirror, with any accounts. */
 export async function daemonLives(db: Db, identity: ProcessIdentity): Promise<boolean> {
   return (await livingProcesses(db, identity)).some(({ command }) => command === DAEMON);
 }
 
-/** The fleet as one daemon shows itself to it and sees it. */
 export type FleetStore = ReturnType<typeof createFleetStore>;
-
-/** Processes and accounts of one look. */
 export type SeenFleet = Awaited<ReturnType<FleetStore['look']>>;
 
+/** How a daemon shows itself to the fleet and sees it. */
 export function createFleetStore(db: Db, processId: string, self: ProcessIdentity) {
   const setServes = async (serves: string[] | null): Promise<void> => {
-    await db.state.updateTable('process').set({ serves }).where('process_id', '=', processId).execute();
+    await db.sql`update ${db.stateTable('process')} set serves = ${serves} where process_id = ${processId}`;
   };
   return {
     /** Joins the fleet with these accounts. */
@@ -187,17 +143,16 @@ export function createFleetStore(db: Db, processId: string, self: ProcessIdentit
 }
 
 /**
- * The accounts that a process works on. After the database went back, an account's row may name a living process that
- * has released the account, so no process would take it. Or the row may no longer name the process, which would not
- * notice as long as it has nothing to write.
+ * The accounts that a process works on. After the database went back, an account's row may name a process that has
+ * released it: no process would take it. Or it no longer names the process that works on it, and notices too late.
  */
 export class OwnedAccounts {
   readonly #fences = new Map<string, Fence>();
   readonly #ends = new Map<Fence, () => void>();
-  /** Tokens by account of the rows that named the process at the last look although it did not work on them. */
+  /** By account, tokens of rows that named the process at the last look although it did not work on them. */
   #strays = new Map<string, string>();
 
-  /** @param end ends the work, so that the account is reopened; left out: its next write fails */
+  /** @param end ends the work, so that the account is opened again; left out: its next write fails */
   add(fence: Fence, end = (): void => {}): void {
     this.#fences.set(fence.userId, fence);
     this.#ends.set(fence, end);
@@ -208,7 +163,7 @@ export class OwnedAccounts {
     if (this.#fences.get(fence.userId) === fence) this.#fences.delete(fence.userId);
   }
 
-  /** Restarts the work on all accounts after a step of the clock, which each one's own transaction handles. */
+  /** Opens all accounts again after a step of the clock, which a transaction of each account handles first. */
   async reopen(db: Db): Promise<void> {
     for (const [fence, end] of this.#ends) {
       await fenced(db, fence, () => Promise.resolve()).catch((error: unknown) => {
@@ -219,14 +174,14 @@ export class OwnedAccounts {
   }
 
   /**
-   * Releases accounts whose row names the process although it does not work on them, in two consecutive looks: an
-   * account that has just been taken may not be known here yet. Ends the work on accounts whose row no longer names it.
+   * Releases accounts whose row names the process in two consecutive looks although it does not work on them: one that
+   * was just taken may not be known here yet. Ends the work on accounts whose row no longer names the process.
    * @returns the released accounts
    */
   async releaseStrays(db: Db, processId: string): Promise<string[]> {
     const worked = [...this.#ends];
-    const own = db.state.selectFrom('account').select(['_user_id as userId', 'token']);
-    const rows = await own.where('owner', '=', processId).execute();
+    const { rows } = await db.sql<{ userId: string; token: string }>`
+      select _user_id as "userId", token from ${db.stateTable('account')} where owner = ${processId}`;
     const owned = new Set(rows.map(named));
     for (const [fence, end] of worked) if (!owned.has(named(fence))) end();
     const before = this.#strays;
@@ -239,7 +194,7 @@ export class OwnedAccounts {
       before.get(userId) === token ? [{ userId, token }] : [],
     );
     if (still.length === 0) return [];
-    // One statement for all, since the next heartbeat waits for it.
+    // One statement: the next heartbeat waits for it.
     const released = await db.sql<{ userId: string }>`
       update ${db.stateTable('account')} set owner = null
       where _user_id = any(${still.map(({ userId }) => userId)}::bigint[]) and owner = ${processId}
@@ -249,7 +204,7 @@ export class OwnedAccounts {
   }
 }
 
-/** Account and token as one text, for an array in a condition that is the same on each node. */
+/** Account and token as one text, for one array that each node of Citus can compare. */
 function named({ userId, token }: Pick<Fence, 'userId' | 'token'>): string {
   return `${userId} ${token}`;
 }

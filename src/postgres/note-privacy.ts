@@ -6,12 +6,12 @@ import { COLLECTIONS_OF, Privacy, type PrivacySettings } from '../model/privacy.
 import { OPERATION_NAMES } from '../model/submission.ts';
 import type { Db } from './db.ts';
 
-/** A value that is there, and is no hash of ours. */
+/** JSON path filter: a value that is neither null nor one of our hashes. */
 const PLAIN = '(@.type() != "null" && (@.type() != "string" || !(@ like_regex "^[0-9a-f]{64}$")))';
 
 /**
- * Stores what is not to be stored, for what runs without the settings, and says once what that changes.
- * @throws Unusable where fields were hashed under another key
+ * Stores the privacy settings for readers without them, and logs once what a change of them means for stored rows.
+ * @throws Unusable: fields were hashed under another key
  */
 export async function notePrivacy(
   db: Db,
@@ -52,7 +52,7 @@ export async function notePrivacy(
       paths.map((path) => sql`jsonb_path_exists(t._raw, ${path}::jsonpath, silent => true)`),
       sql` or `,
     );
-    // It reads the whole table: where that takes too long, the start goes on.
+    // It reads the whole table. If that takes too long, the start goes on.
     const rows = await db.sql<{ live: string }>`
       select count(*) as live from ${db.table(name)} as t where t._deleted_at is null and (${holds})`.then(
       ({ rows: [counted] }) => countOf(Number(counted?.live ?? 0), 'row'),

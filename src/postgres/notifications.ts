@@ -7,34 +7,29 @@ import type { Db } from './db.ts';
 import { type ConnectionOptions, onConnection, resolveConnection } from './pool.ts';
 import { databaseError, isDatabaseDown } from './sql-state.ts';
 
-/** Rows of a table that changed: one `NOTIFY <schema>_changes`. */
+/** A change of a table: one `NOTIFY <schema>_changes`. IDs are decimal digits of a bigint. */
 export interface TableChange {
   readonly table: string;
-  /** Decimal digits of a bigint, as `changeId`. */
   readonly userId: string;
   /** The greatest `_change_id`. */
   readonly changeId: string;
 }
 
-interface Notifications extends Service {
-  /** Called after the commit. Never throws or waits. */
-  changed(change: TableChange): void;
+/** Notifies listeners of one change. Call after the commit; never throws. */
+export async function notifyOnce(db: Db, { table, userId, changeId }: TableChange): Promise<void> {
+  // The IDs are JSON numbers with all their digits.
+  const payload = `{"schema":${JSON.stringify(db.schema)},"table":${JSON.stringify(table)},"user_id":${userId},"change_id":${changeId}}`;
+  await db.sql`select pg_notify(${`${db.schema}_changes`}, ${payload})`.catch(() => {});
 }
 
-/** Notifies listeners of one change, for a command. Called after the commit; never throws. */
-export async function notifyOnce(db: Db, change: TableChange): Promise<void> {
-  await db.sql`select pg_notify(${`${db.schema}_changes`}, ${payload(db.schema, change)})`.catch(() => {});
-}
-
-/** Least time between two notifications for a table and account, ms. */
+/** Least time between two rounds of notifications, ms. */
 const COALESCE = 250;
 
 /**
- * Notifies listeners of the mirror of changed rows: `{"schema","table","user_id","change_id"}`, coalesced. A
- * notification may be lost, and a failure is ignored. It is outside the page's transaction, where it would take a
- * cluster-wide lock at commit.
+ * Notifies listeners of changed rows, coalesced: `{"schema","table","user_id","change_id"}`. One may be lost; failures
+ * are ignored. In a page's transaction it would take a cluster-wide lock at commit.
  */
-export function createNotifications(db: Db, clock: Clock): Notifications {
+export function createNotifications(db: Db, clock: Clock) {
   const bell = new Doorbell();
   const pending = new Map<string, TableChange>();
   const flush = async (): Promise<void> => {
@@ -56,7 +51,8 @@ export function createNotifications(db: Db, clock: Clock): Notifications {
   });
   return {
     ...running,
-    changed: (change) => {
+    /** Call after the commit. Never throws or waits. */
+    changed: (change: TableChange) => {
       const key = `${change.userId}/${change.table}`;
       const waiting = pending.get(key);
       if (waiting === undefined || BigInt(waiting.changeId) < BigInt(change.changeId)) {
@@ -67,38 +63,27 @@ export function createNotifications(db: Db, clock: Clock): Notifications {
   };
 }
 
-/** Writes digits as JSON numbers, without losing any. */
-function payload(schema: string, { table, userId, changeId }: TableChange): string {
-  return `{"schema":${JSON.stringify(schema)},"table":${JSON.stringify(table)},"user_id":${userId},"change_id":${changeId}}`;
-}
-
 interface WakeupOptions {
-  /** Without a pooler, if possible. */
+  /** Past a transaction pooler, if possible. */
   readonly connection: ConnectionOptions;
   readonly schema: string;
   readonly clock: Clock;
   readonly log: { info(message: string): void; warn(message: string): void };
-  /**
-   * Called if something may have happened; may be called without a reason.
-   * @param isRung false: LISTEN does not work, so it is called each second
-   */
+  /** Called if something may have happened. @param isRung false: LISTEN does not work, this is the look each second */
   readonly onWake: (isRung: boolean) => void;
 }
 
-/** Longest time of a notification to oneself before LISTEN counts as dead, ms. */
+/** LISTEN does not work if a notification to oneself takes longer, ms. */
 const SELF_TEST = 2_000;
-/** Interval of looks while LISTEN does not work, ms. */
+/** Interval of `onWake` while LISTEN does not work, ms. */
 const POLL = 1_000;
 
-/** Wakes the daemons of this mirror. A failure is ignored: they also look periodically. */
+/** Wakes the daemons of this mirror. Failures are ignored: daemons also look periodically. */
 export async function wake(db: Db): Promise<void> {
   await db.sql`select pg_notify(${channelOf(db.schema)}, '')`.catch(() => {});
 }
 
-/**
- * A function that runs `task` once at a time; calls during a run share the next one. It resolves after a run that began
- * after the call.
- */
+/** A function that runs `task` once at a time. Calls during a run share the next run, and resolve after it. */
 export function coalesced(task: () => Promise<void>): () => Promise<void> {
   let underWay: Promise<void> = Promise.resolve();
   let next: Promise<void> | undefined;
@@ -115,9 +100,8 @@ export function coalesced(task: () => Promise<void>): () => Promise<void> {
 }
 
 /**
- * Calls `onWake` if another program calls `wake`. Behind a transaction pooler LISTEN succeeds but delivers nothing, so
- * it sends itself a notification first. If that does not arrive, and while the connection is gone, it calls `onWake`
- * each second.
+ * Calls `onWake` when another program calls `wake`. Behind a transaction pooler LISTEN succeeds but delivers nothing:
+ * then, and while the connection is gone, it calls `onWake` each second.
  */
 export function createWakeups(options: WakeupOptions): Service {
   const { clock, log, onWake } = options;
@@ -134,9 +118,10 @@ export function createWakeups(options: WakeupOptions): Service {
         again = await listen(options, signal, onHeard);
       } catch (error) {
         signal.throwIfAborted();
-        // Where the database is away, the heartbeat warns.
-        if (!failing && !isDatabaseDown(error))
+        // If the database is away, the heartbeat warns.
+        if (!failing && !isDatabaseDown(error)) {
           log.warn(`wake-ups: ${messageOf(error)}; looking each second until the database answers`);
+        }
         failing = true;
       }
       ready();
@@ -158,11 +143,9 @@ function channelOf(schema: string): string {
 }
 
 /**
- * Listens on a connection of its own until that is gone. First it notifies itself, which wakes this mirror's daemons
- * once more than needed. Another connection sends that notification: during a statement of the listener, a pooler does
- * deliver notifications.
- * @param onHeard called at once, for what was missed, and at each notification; left out: only tests whether LISTEN
- *   delivers
+ * Listens on a connection of its own until that is gone. First it notifies itself to test LISTEN, which also wakes this
+ * mirror's daemons. Another connection sends that notification: during a statement of the listener a pooler delivers.
+ * @param onHeard called at once, for missed notifications, and at each one; left out: only tests LISTEN
  * @returns whether LISTEN delivers; false behind a transaction pooler
  * @throws DatabaseUnavailable, Unusable; the signal's reason
  */

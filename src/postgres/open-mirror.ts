@@ -1,53 +1,44 @@
-import type { Db } from './db.ts';
-import type { Config, DatabaseConfig } from '../config/config.ts';
-import { openDatabase } from './database.ts';
-import { migrate, MIGRATION_BOUNDS } from './run-migrations.ts';
-import type { ConnectionOptions } from './pool.ts';
-import { DatabaseUnavailable } from '@research-mirror/runtime/errors';
+import { startEmbedded } from '@research-mirror/embedded-postgres/start';
 import type { Clock } from '@research-mirror/runtime/clock';
+import { DatabaseUnavailable } from '@research-mirror/runtime/errors';
 import type { Logger } from '@research-mirror/runtime/logger';
-import { type EmbeddedServer, startEmbedded } from '@research-mirror/embedded-postgres/start';
 import { messageOf } from '@research-mirror/runtime/message';
 import { type Service, service, untilAborted } from '@research-mirror/runtime/service';
+import type { Config, DatabaseConfig } from '../config/config.ts';
 import { MIGRATIONS, programVersion } from '../config/program.ts';
+import { type Database, openDatabase } from './database.ts';
+import type { ConnectionOptions } from './pool.ts';
+import { migrate, MIGRATION_BOUNDS } from './run-migrations.ts';
 
-export interface ReachedDatabase {
-  readonly connection: ConnectionOptions;
-  /** Past a transaction pooler, where such a way is configured. */
-  readonly direct: ConnectionOptions;
-  /** The embedded server; undefined where the database is DATABASE_URL's. */
-  readonly server: EmbeddedServer | undefined;
-  /** For people, without password: `embedded Postgres, port 54329`. */
-  readonly words: string;
-  /** Closes the connection; an embedded server that no other program uses stops. */
-  readonly leave: () => Promise<void>;
-}
-
-/** What the command line gives to what runs. */
+/** What the command line gives to a command's work. */
 export interface WorkOptions {
   readonly signal: AbortSignal;
   readonly log: Logger;
-  /** Takes a secret that was learnt while running: no output shows it then. */
+  /** Keeps a secret out of all output from then on. */
   readonly hide: (secret: string) => void;
   readonly scrub: (text: string) => string;
 }
 
 export interface DatabaseReach extends Omit<WorkOptions, 'scrub'> {
-  /** `start`: the database's own lists of connections show `research-mirror start`. */
+  /** `start`: the database's lists of connections show `research-mirror start`. */
   readonly command: string;
   readonly clock: Clock;
 }
 
+export type ReachedDatabase = Awaited<ReturnType<typeof reachDatabase>>;
+
 /**
- * Says how to connect to the database; the embedded server is started when it does not run.
- * @param folder where the embedded database is, for people; left out: not said
+ * Finds out how to connect to the database. Starts the embedded server if it does not run.
+ * @param folder of the embedded database, for people
+ * @returns `direct`: the way past a transaction pooler, if configured; `words`: for people, without password; `leave`
+ *   stops an embedded server that no other program uses
  * @throws Unusable; the signal's reason
  */
 export async function reachDatabase(
   database: DatabaseConfig,
   { command, log, clock, signal, hide }: DatabaseReach,
   folder?: string,
-): Promise<ReachedDatabase> {
+) {
   const program = `research-mirror ${command}`;
   if (database.kind === 'external') {
     const connection = { url: database.url.reveal(), variables: database.variables(), program };
@@ -55,76 +46,44 @@ export async function reachDatabase(
     const words = 'the Postgres of DATABASE_URL';
     return { connection, direct, server: undefined, words, leave: () => Promise.resolve() };
   }
-  const { dataDir, pgBin, port } = database;
-  const server = await startEmbedded({
-    dataDir,
-    pgBin,
-    port: port === 0 ? 'free' : port,
-    program,
-    log,
-    clock,
-    signal,
-  });
+  const { dataDir, pgBin } = database;
+  const port = database.port === 0 ? 'free' : database.port;
+  const server = await startEmbedded({ dataDir, pgBin, port, program, log, clock, signal });
   hide(new URL(server.url).password);
-  const connection = { url: server.url, program };
+  const connection: ConnectionOptions = { url: server.url, program };
   const words = `embedded Postgres${folder === undefined ? '' : ` in ${folder}`}, port ${server.port}`;
   return { connection, direct: connection, server, words, leave: () => server.stop() };
 }
 
-/** The mirror's database, reached and brought to this version. */
-export interface OpenMirror extends Pick<ReachedDatabase, 'direct' | 'words'> {
-  /** For pages, walks and reports. */
-  readonly db: Db;
-  /** The same connections, past the line for them: for what another process waits for. */
-  readonly urgentDb: Db;
-  /** One connection more: a heartbeat must not wait until a page's is free. */
-  readonly heartbeatDb: Db;
-  /** Two more for searches and pages of rows: no walk and no report waits for who looks. Made when one is asked. */
-  readonly viewersDb: Db;
-  /** So many more, for what must not wait until a page's connection is free. */
-  readonly beside: (connections: number) => Db;
-  /** Why a migration that drops what older programs use was left; undefined: none was. */
-  readonly waiting: string | undefined;
-  close(): Promise<void>;
-}
+export type OpenMirror = Awaited<ReturnType<typeof openMirror>>;
 
-interface OpenOptions extends DatabaseReach {
-  /** Called for each attempt that failed and is repeated. */
-  readonly onFailure?: (error: DatabaseUnavailable) => void;
-}
-
-/** @throws Unusable, DatabaseUnavailable; the signal's reason */
-export async function openMirror(config: Config, options: OpenOptions): Promise<OpenMirror> {
-  const reached = await reachDatabase(config.database, options);
-  const closers = [reached.leave];
+/** Opens the mirror's database at this version. @throws Unusable, DatabaseUnavailable; the signal's reason */
+export async function openMirror(config: Config, options: DatabaseReach) {
+  const { connection, direct, words, leave } = await reachDatabase(config.database, options);
+  let database: Database | undefined;
   const close = async (): Promise<void> => {
-    for (const each of closers.toReversed()) await each();
+    await database?.close();
+    await leave();
   };
   try {
-    const waiting = await bringUp(config, reached.direct, options);
-    const database = await openDatabase({ ...reached.connection, schema: config.schema });
-    closers.push(() => database.close());
+    /** Why a migration that drops what older programs use was left; undefined: none was. */
+    const waiting = await bringUp(config, direct, options);
+    database = await openDatabase({ ...connection, schema: config.schema });
     const { db, urgent: urgentDb, beside } = database;
-    const { direct, words } = reached;
-    return {
-      db,
-      urgentDb,
-      heartbeatDb: beside(1),
-      viewersDb: beside(2),
-      beside,
-      direct,
-      words,
-      waiting,
-      close,
-    };
+    // A heartbeat must not wait for a page's connection, and a walk or report not for people's searches.
+    const [heartbeatDb, viewersDb] = [beside(1), beside(2)];
+    return { db, urgentDb, heartbeatDb, viewersDb, beside, direct, words, waiting, close };
   } catch (error) {
     await close();
     throw error;
   }
 }
 
-/** Repeats `openMirror` while the database can't be reached, with longer and longer waits. */
-export async function openMirrorPatiently(config: Config, options: OpenOptions): Promise<OpenMirror> {
+/** Repeats `openMirror`, with waits that grow to 30 s, while the database can't be reached. */
+export async function openMirrorPatiently(
+  config: Config,
+  options: DatabaseReach & { readonly onFailure: (error: DatabaseUnavailable) => void },
+): Promise<OpenMirror> {
   let said = '';
   for (let waitMs = 500; ; waitMs = Math.min(30_000, waitMs * 2)) {
     try {
@@ -133,7 +92,7 @@ export async function openMirrorPatiently(config: Config, options: OpenOptions):
       // A stop may surface as an error of the connection that it interrupted.
       options.signal.throwIfAborted();
       if (!(error instanceof DatabaseUnavailable)) throw error;
-      options.onFailure?.(error);
+      options.onFailure(error);
       const message = messageOf(error);
       options.log[message === said ? 'debug' : 'warn'](
         `${message}; tried again in ${waitMs / 1000} s, and then at least each 30 s. "research-mirror doctor" says what is wrong`,
@@ -148,10 +107,10 @@ export async function openMirrorPatiently(config: Config, options: OpenOptions):
 async function bringUp(
   config: Config,
   connection: ConnectionOptions,
-  { clock, log }: Pick<OpenOptions, 'clock' | 'log'>,
+  { clock, log }: Pick<DatabaseReach, 'clock' | 'log'>,
 ): Promise<string | undefined> {
   const { schema } = config;
-  // A second connection looks at what the first one waits for.
+  // A second connection looks which session blocks the first one.
   const database = await openDatabase({ ...connection, schema, max: 2, bounds: MIGRATION_BOUNDS });
   try {
     const version = programVersion();
@@ -163,14 +122,14 @@ async function bringUp(
   }
 }
 
-/** How often (ms) a daemon looks whether older programs still run. */
+/** Interval of looks for older programs, ms. */
 const LOOK_MS = 10_000;
 
-/** Makes the migrations that were left at the start as soon as no older program lives. */
+/** Applies migrations that were left at the start, as soon as no older program lives. */
 export function leftMigrations(
   config: Config,
   { direct, waiting }: Pick<OpenMirror, 'direct' | 'waiting'>,
-  given: Pick<OpenOptions, 'clock' | 'log'>,
+  given: Pick<DatabaseReach, 'clock' | 'log'>,
 ): Service {
   const { clock, log } = given;
   return service('left migrations', async ({ signal, ready }) => {

@@ -24,7 +24,10 @@ const READY = message('Z', Buffer.from('I'));
 const SHUT_DOWN = message('E', Buffer.from('SFATAL\0VFATAL\0C57P01\0Mterminating connection\0\0'));
 const TOO_MANY = message('E', Buffer.from('SFATAL\0VFATAL\0C53300\0Mtoo many connections\0\0'));
 
-/** A server that lets in whom `lets` says. @returns a pool on it, of three connections, and one of one connection beside it */
+/**
+ * A server that grants the connections, by number, for which `lets` is true.
+ * @returns a pool of three connections on it, and one of one connection beside that
+ */
 async function poolOn(lets: (connection: number) => boolean) {
   const seen = { connections: 0 };
   server = createServer((socket) => {
@@ -48,7 +51,7 @@ async function poolOn(lets: (connection: number) => boolean) {
 }
 
 describe('a pool of three connections', () => {
-  it('keeps one free for what is urgent, which waits in no line', async () => {
+  it('keeps one free for urgent callers, which bypass the queue', async () => {
     const { pool } = await poolOn(() => true);
     const used = [await pool.connect(), await pool.connect()];
     const got: string[] = [];
@@ -69,7 +72,7 @@ describe('a pool of three connections', () => {
 });
 
 describe('a connection that can’t be made', () => {
-  it('refuses nobody while another one works: who waits in line gets that', async () => {
+  it('fails no caller while another one works: queued callers get that one', async () => {
     const { seen, pool } = await poolOn((connection) => connection === 1);
     const working = await pool.connect();
     const got: number[] = [];
@@ -81,12 +84,12 @@ describe('a connection that can’t be made', () => {
     setTimeout(() => working.release(), 100);
     await Promise.all(waiting);
     expect(got).toHaveLength(20);
-    // Nobody tried for each in line.
+    // Not one attempt for each queued caller.
     expect(seen.connections).toBeLessThan(10);
     await pool.end();
   });
 
-  it('is waited out by who waits for the others, whoever tries meanwhile', async () => {
+  it('is outlasted by callers that wait for the others, even if an urgent caller tries meanwhile', async () => {
     const { pool } = await poolOn((connection) => connection === 1);
     const working = await pool.connect();
     const released = (client: Connection): void => client.release();
@@ -101,7 +104,7 @@ describe('a connection that can’t be made', () => {
     await pool.end();
   });
 
-  it('is told to who waited for the others as long as a connection may take', async () => {
+  it('fails a caller that has waited for the others as long as connecting may take', async () => {
     const { pool } = await poolOn((connection) => connection === 1);
     const working = await pool.connect();
     await expect(pool.connect()).rejects.toThrow(DatabaseUnavailable);
@@ -110,7 +113,7 @@ describe('a connection that can’t be made', () => {
     await pool.end();
   });
 
-  it('is taken from the pool beside which it was to be: a heartbeat goes through the only session to be had', async () => {
+  it('is replaced by one of the other pool: a heartbeat uses the only session that the server grants', async () => {
     const { seen, pool, beside } = await poolOn((connection) => connection === 1);
     (await pool.connect()).release();
     for (let beat = 0; beat < 3; beat += 1) (await beside.connect()).release();
@@ -119,7 +122,7 @@ describe('a connection that can’t be made', () => {
     await Promise.all([pool.end(), beside.end()]);
   });
 
-  it('is told to all in line where none works', async () => {
+  it('fails all queued callers if none works', async () => {
     let isUp = true;
     const { pool } = await poolOn(() => isUp);
     const working = await pool.connect();
@@ -136,7 +139,7 @@ describe('a connection that can’t be made', () => {
 });
 
 describe('a connection that the server ends', () => {
-  it('in the moment in which it stands ends neither the process nor the pool', async () => {
+  it('as soon as it is made ends neither the process nor the pool', async () => {
     let connections = 0;
     server = createServer((socket) => {
       sockets.push(socket);

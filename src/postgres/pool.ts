@@ -13,25 +13,22 @@ export interface ConnectionOptions {
   readonly url: string;
   /** libpq's variables; they fill what the URL leaves out. */
   readonly variables?: PgVariables;
-  /** `application_name` where URL and variables have none: `research-mirror start`. */
+  /** `application_name` if URL and variables have none: `research-mirror start`. */
   readonly program: string;
-  /** User instead of the URL's, without a password: the server asks for none, or `.pgpass` has it. */
+  /** User instead of the URL's. Its password, if any, is in `.pgpass`. */
   readonly as?: string;
 }
 
 /** Longest time to connect, ms. */
 const CONNECT_TIMEOUT = 10_000;
-/**
- * Time until an idle connection is closed, ms: more than a minute, the usual interval of polls, since a new connection
- * costs the server a process with its catalogue.
- */
+/** Time until an idle connection is closed, ms: more than the usual interval of polls, a minute. */
 const IDLE_TIMEOUT = 90_000;
-/** Delay before another connection is tried if one failed and others work, ms. */
+/** Delay before the next attempt to connect if one failed and other connections work, ms. */
 const TRY_AGAIN = 500;
 
 /**
- * Settings of a connection, after an attempt that also finds out whether the server wants TLS if sslmode leaves that
- * open. Without startup options, which a transaction pooler refuses.
+ * Settings of a connection, after an attempt that also decides about TLS if sslmode leaves that open. Without startup
+ * options of ours, which a transaction pooler refuses.
  * @throws DatabaseUnavailable, Unusable
  */
 export async function resolveConnection(options: ConnectionOptions): Promise<pg.ClientConfig> {
@@ -44,20 +41,20 @@ export async function resolveConnection(options: ConnectionOptions): Promise<pg.
     database: given.database ?? given.user ?? user,
     application_name: given.application_name ?? options.program,
     connectionTimeoutMillis: given.connectionTimeoutMillis ?? CONNECT_TIMEOUT,
-    // Notices within about 20 s that the peer is gone, even on a connection that only listens.
+    // Detects within about 20 s that the peer is gone, even if the connection only listens.
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
     sslnegotiation: isDirect(tls) ? 'direct' : 'postgres',
   };
   const tryOut = async (ssl: Tls): Promise<pg.ClientConfig> => {
-    // A statement pooler refuses it and hangs up; its message might be lost if more were sent.
+    // A statement pooler refuses this and hangs up; its message might be lost if more were sent.
     await onConnection({ ...base, ssl }, (client) => client.query('begin'));
     return { ...base, ssl };
   };
   const [first, otherwise] = tlsWays(tls);
   try {
     return await tryOut(first).catch((error: unknown) => {
-      // The server has no TLS or rejects this kind of connection (pg_hba.conf).
+      // The server has no TLS, or rejects this kind of connection (pg_hba.conf).
       const isAboutTls = driverProblem(error) === 'no-tls' || sqlState(error) === '28000';
       if (otherwise === undefined || !isAboutTls) throw error;
       return tryOut(otherwise);
@@ -68,10 +65,7 @@ export async function resolveConnection(options: ConnectionOptions): Promise<pg.
 }
 
 /** Runs `work` on a connection of its own. If it breaks, the current or next statement fails. */
-export async function onConnection<T>(
-  config: pg.ClientConfig,
-  work: (client: pg.Client) => Promise<T>,
-): Promise<T> {
+export async function onConnection<T>(config: pg.ClientConfig, work: (client: pg.Client) => Promise<T>) {
   const client = new pg.Client(config);
   client.on('error', () => {});
   try {
@@ -83,12 +77,11 @@ export async function onConnection<T>(
 }
 
 /**
- * Connections for Kysely: errors are classified, and no connection is kept in an unknown state. If all are in use,
- * callers queue without a time-out, since a busy program is no failure of the database. (The time-out of pg's own pool
- * applies to its queue as well: a thousand accounts failed in turns and retried for ever.) Urgent callers bypass the
- * queue, and one of more than two connections is kept free for them. If no connection can be made and none works, all
- * waiting callers get the error. While others work, a caller without one waits for one of those, as long as connecting
- * may take.
+ * Connections for Kysely. Errors are classified, and no connection is kept in an unknown state. If all are in use,
+ * callers queue without a time-out, since a busy program is no failure of the database. (The time-out of pg's pool also
+ * applies to its queue: a thousand accounts failed in turns and retried for ever.) Urgent callers bypass the queue, and
+ * one of more than two connections is kept free for them. If connecting fails while other connections work, a caller
+ * waits for one of those, as long as connecting may take; if none works, all waiting callers get the error.
  * @param instead used if this pool has no connection and the server refuses one: the `urgent` of another pool
  */
 export function createPool(
@@ -101,11 +94,11 @@ export function createPool(
   const line = new Places(max > 2 ? max - 1 : max);
   // The pool replaces a broken idle connection; the next query meets the cause.
   pool.on('error', () => {});
-  // Registered at once: a server may report an error (57P01) before the pool hands out the connection, and an error
-  // without a listener ends the process.
+  // At once: the server may report an error (57P01) before the pool hands out the connection, and an error without a
+  // listener ends the process.
   pool.on('connect', (client) => connections.set(client, new Connection(client, pool, connections)));
   pool.on('remove', (client) => connections.delete(client));
-  /** @param leave called when the connection is returned, or if there is none */
+  /** @param leave called when the connection is released, or if there is none */
   const urgent = async (leave = (): void => {}): Promise<Connection> => {
     let failure: unknown;
     let until = Infinity;
@@ -129,7 +122,7 @@ export function createPool(
           failure = error;
           until = systemClock.monotonic() + connectionTimeoutMillis;
         }
-        // Otherwise each queued caller would try in vain.
+        // Else each queued caller would try in vain.
         pool.options.max = working;
         void systemClock.sleep(TRY_AGAIN).then(() => (pool.options.max = max));
       }
@@ -143,16 +136,13 @@ export function createPool(
   };
 }
 
-/**
- * Ends the session of an abandoned answer: a server whose clock was set back may keep it and its locks for hours.
- * Through a pooler the port is another's, and nothing is ended.
- */
+/** Ends an abandoned session, which may keep locks for hours after the server's clock was set back. No pooler's. */
 const END_SESSION = `select pg_catalog.pg_terminate_backend(pid) from pg_catalog.pg_stat_activity
   where pid = $1 and client_port = $2 and usename = current_user`;
 
 const BEGIN = 'begin isolation level';
-/** Statements that PostgreSQL refuses in a transaction or that concern the session. */
-const OUTSIDE =
+/** Statements that PostgreSQL refuses in a transaction, or that concern the session. */
+const NO_TRANSACTION =
   /^(?:set|vacuum|alter system|create database|drop database|create index concurrently|drop index concurrently) /;
 
 /** A connection of the pool as Kysely uses it. */
@@ -160,15 +150,14 @@ export class Connection implements DatabaseConnection {
   readonly #client: pg.PoolClient;
   readonly #pool: pg.Pool;
   readonly #ofPool: ReadonlyMap<unknown, Connection>;
-  /** Process and port of the server's session as in pg_stat_activity; a Unix socket has no port. */
+  /** Process and port of the session, as in pg_stat_activity. A Unix socket has the port -1. */
   readonly #session: readonly unknown[];
-  /** Known to be unusable. */
   isBroken = false;
-  /** Connected while sessions were read-only. */
+  /** Made while sessions were read-only. */
   isStale = false;
   #isUnanswered = false;
   #transaction: 'none' | 'open' | 'ended' = 'none';
-  /** The start of a transaction that was sent before its first statement. */
+  /** Sent, with no statement behind it yet: the start of a transaction. */
   #begun: Promise<unknown> | undefined;
   /** Frees the place of the connection's user. */
   leave = (): void => {};
@@ -179,7 +168,7 @@ export class Connection implements DatabaseConnection {
     this.#ofPool = ofPool;
     const { processID } = client as unknown as { readonly processID: number };
     this.#session = [processID, (client.connection.stream as Partial<Socket>).localPort ?? -1];
-    // It broke while in use: the current or next statement is rejected with the error.
+    // The current or next statement is rejected with the error.
     client.on('error', () => (this.isBroken = true));
   }
 
@@ -190,10 +179,7 @@ export class Connection implements DatabaseConnection {
     this.leave();
   }
 
-  /**
-   * The start of a transaction costs no round trip: the next statement is sent with it and answers for both. (If it
-   * fails there is no transaction, but then there is no connection either.)
-   */
+  /** Costs no round trip: the next statement is sent with it and reports its failure, which breaks the connection. */
   begin(level: string, settings: string): void {
     this.#transaction = 'open';
     this.#begun = this.#send(`${BEGIN} ${level}; ${PIN_SETTINGS}; ${settings}`);
@@ -207,14 +193,14 @@ export class Connection implements DatabaseConnection {
 
   async rollback(): Promise<void> {
     this.#transaction = 'ended';
-    // Otherwise it has ended already, and the driver's error would hide the first one.
+    // A broken connection has ended it, and the driver's error would hide the first one.
     if (!this.isBroken) await this.#send('rollback');
   }
 
-  /** A statement without a transaction gets one for the pinned settings: three messages, one round trip. */
+  /** A statement outside of a transaction gets one, for the pinned settings: three messages, one round trip. */
   async executeQuery<Row>({ sql, parameters }: CompiledQuery): Promise<QueryResult<Row>> {
     if (this.#transaction === 'ended') throw new RangeError('the transaction has ended');
-    const isAlone = this.#transaction === 'none' && !OUTSIDE.test(sql);
+    const isAlone = this.#transaction === 'none' && !NO_TRANSACTION.test(sql);
     const begun = isAlone ? this.#send(`${BEGIN} read committed; ${PIN_SETTINGS}`) : this.#begun;
     this.#begun = undefined;
     const answer = this.#send(sql, parameters);
@@ -232,7 +218,7 @@ export class Connection implements DatabaseConnection {
   async #send(text: string, parameters: readonly unknown[] = []): Promise<pg.QueryResult> {
     try {
       const result = (await this.#client.query(text, [...parameters])) as pg.QueryResult | pg.QueryResult[];
-      // The last result of several statements in one text, as at the start of a transaction.
+      // Of several statements in one text, the last result.
       return Array.isArray(result) ? (result.at(-1) as pg.QueryResult) : result;
     } catch (error) {
       this.isBroken ||= breaksConnection(error) || text === 'rollback';
@@ -244,8 +230,8 @@ export class Connection implements DatabaseConnection {
 }
 
 /**
- * Pins the settings that change how SQL is read or printed, until the transaction ends. A login, a database or a server
- * may have other values (docs/design/sql.md, "Settings of the login").
+ * Pins, for a transaction, settings that change how SQL is read or printed (docs/design/sql.md, "Settings of the
+ * login").
  */
 export const PIN_SETTINGS = [
   'standard_conforming_strings = on',
@@ -264,8 +250,8 @@ export const PIN_SETTINGS = [
   .join('; ');
 
 /**
- * Checks settings that are not pinned, because not every PostgreSQL knows them or a DBA's triggers depend on them.
- * @throws Unusable if the program can't work with the setting of the login, the database or the server
+ * Checks settings that are not pinned: not every PostgreSQL knows them, or a DBA's triggers depend on them.
+ * @throws Unusable: the program can't work with a setting of the login, database or server
  */
 export async function throwIfMisread(db: Db): Promise<void> {
   const { rows } = await db.sql<{ name: string; value: string; why: string; remedy: string }>`

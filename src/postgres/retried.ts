@@ -4,31 +4,29 @@ import { type Db, onlyRow } from './db.ts';
 import { sqlState } from './sql-state.ts';
 
 /**
- * `lockMs`: how long an attempt waits for a lock before it gives way, since everybody who comes later to a table for
- * which it waits has to wait behind it. `backOff`: milliseconds after the first attempt, as often as there were
- * attempts after each further one.
+ * `lockMs`: longest wait of an attempt for a lock, ms, since later sessions queue behind it. `backOff`: wait between
+ * attempts, ms, times the number of attempts so far.
  */
 export const PATIENCE = { attempts: 10, lockMs: 3_000, backOff: 100 };
 
 export interface Retrying {
-  /** Of two connections at least: one looks for what the other one waits. */
+  /** With two connections or more: one looks which session blocks the other. */
   readonly db: Db;
   readonly clock: Clock;
   readonly signal?: AbortSignal;
   /** Default `PATIENCE`. */
   readonly patience?: Readonly<typeof PATIENCE>;
-  /** What could not be done: begins a message. */
+  /** Begins a message: what could not be done. */
   readonly failure: string;
-  /** SQLSTATEs that are worth another attempt, too. */
+  /** Further SQLSTATEs that are retried. */
   readonly raced?: RegExp;
-  /** Hears for whom it waits, before a further attempt. */
+  /** Called before each further attempt, with the session that blocks. */
   readonly onStep?: (words: string) => void;
 }
 
 /**
- * Runs the work in a transaction; again after a lock's time-out, a deadlock, or a race with another program's DDL.
- * Between two attempts everybody else goes on.
- * @returns also how long (ms) the attempts took, without the time between them
+ * Runs the work in a transaction; again after a lock time-out, a deadlock, or a race with another program's DDL.
+ * @returns also the number of attempts and their time, ms, without the waits between them
  * @throws DatabaseUnavailable naming the session that keeps a lock; errors of the work; the signal's reason
  */
 export async function retried<T>(options: Retrying, work: (trx: Db) => Promise<T>) {
@@ -52,7 +50,7 @@ export async function retried<T>(options: Retrying, work: (trx: Db) => Promise<T
     } catch (error) {
       tookMs += clock.monotonic() - begun;
       const state = sqlState(error) ?? '';
-      // Lock time-outs, deadlocks, serialization.
+      // Lock time-out, deadlock, serialization failure.
       const isLock = /^(?:55P03|40P01|40001)$/.test(state);
       const isLast = attempt === attempts;
       if (!isLock && (isLast || raced?.test(state) !== true)) throw error;
@@ -69,7 +67,7 @@ export async function retried<T>(options: Retrying, work: (trx: Db) => Promise<T
   }
 }
 
-/** @returns when `wait` throws, the session that kept the one of `pid` waiting when it was looked at last */
+/** Looks after each `wait` until that throws. @returns the last session found that blocked `pid` */
 async function whoBlocks(db: Db, pid: number, wait: () => Promise<void>): Promise<string | undefined> {
   let found: string | undefined;
   try {
@@ -84,7 +82,7 @@ async function whoBlocks(db: Db, pid: number, wait: () => Promise<void>): Promis
       found = rows[0]?.who ?? found;
     }
   } catch {
-    // The attempt is over; or the database can't say.
+    // The attempt is over, or the database can't say.
     return found;
   }
 }

@@ -1,20 +1,19 @@
 import { sql } from 'kysely';
 import type { Db } from './db.ts';
 
-/** Something on which this user can grant rights, in the mirror's schema. */
-interface Grantable {
-  /** Its name in the table of grants: `schema`, `defaults of <user>`, `relation lists`, `function submit(…)`. */
-  readonly object: string;
-  readonly kind: 'schema' | 'defaults' | 'relation' | 'function';
-  /** Without schema and parameters. */
-  readonly name: string;
-  /** As GRANT names it; a schema by its name. */
-  readonly target: string;
-}
+type Grantable = Awaited<ReturnType<typeof grantable>>[number];
 
-/** USAGE of the schema, default privileges on this user's later tables and views, each relation and function. */
-async function grantable(db: Db): Promise<readonly Grantable[]> {
-  const { rows } = await db.sql<Grantable>`
+/** What this user can grant rights on: schema, default privileges on later tables and views, relations, functions. */
+async function grantable(db: Db) {
+  const { rows } = await db.sql<{
+    /** The name in the table of grants: `schema`, `defaults of <user>`, `relation lists`, `function submit(…)`. */
+    object: string;
+    kind: 'schema' | 'defaults' | 'relation' | 'function';
+    /** Without schema and parameters. */
+    name: string;
+    /** As GRANT names it. */
+    target: string;
+  }>`
     with own as (select oid, nspowner from pg_namespace where nspname = ${db.schema})
     select 'schema' as object, 'schema' as kind, '' as name, quote_ident(${db.schema}) as target from own
     where pg_has_role(nspowner, 'usage')
@@ -31,28 +30,20 @@ async function grantable(db: Db): Promise<readonly Grantable[]> {
   return rows;
 }
 
-/** Those that the role's members use. */
+/** The objects that the role's members use. */
 function forRole(all: readonly Grantable[], { calls }: GroupRole): readonly Grantable[] {
   return all.filter(({ kind, name }) => kind !== 'function' || calls.test(name));
 }
 
-/** How each kind is granted: the words before and behind its targets. */
-const GRANTS: readonly (readonly [Grantable['kind'], string, string])[] = [
+/** How each kind is granted: the words before and after its targets. */
+const GRANTS = [
   ['schema', 'grant usage on schema', ''],
   ['defaults', 'alter default privileges in schema', 'grant select on tables'],
   ['relation', 'grant select on', ''],
   ['function', 'grant execute on function', ''],
-];
+] as const;
 
-async function grantTo(trx: Db, { name }: GroupRole, objects: readonly Grantable[]): Promise<void> {
-  for (const [kind, verb, rest] of GRANTS) {
-    const targets = objects.filter((each) => each.kind === kind).map(({ target }) => target);
-    if (targets.length === 0) continue;
-    await trx.sql`${sql.raw(`${verb} ${targets.join(', ')} ${rest}`)} to ${sql.id(name)}`;
-  }
-}
-
-/** Whether a role has any right in the schema, except calls of functions: migrations grant those, too. */
+/** Whether a role has any right in the schema, without functions, which migrations grant as well. */
 async function hasRights(db: Db, roleId: string): Promise<boolean> {
   const { rows } = await db.sql<{ has: boolean }>`
     with own as (select oid, nspacl from pg_namespace where nspname = ${db.schema}),
@@ -64,19 +55,15 @@ async function hasRights(db: Db, roleId: string): Promise<boolean> {
   return rows[0]?.has === true;
 }
 
-// Each object that a migration makes is granted to the group roles once, so that what an operator revokes or grants
-// afterwards stays. The table <schema>_sync.granted has a row for each role and object, with the role's ID at that
-// time: null where there was no such role yet, and another ID than now where the role was dropped and made again.
+// Each object that a migration makes is granted to the group roles once, so that an operator's later grants and revokes
+// stay. The table <schema>_sync.granted has a row for each role and object, with the role's ID at that time: null if
+// there was no such role yet, another ID than now if the role was dropped and made again.
 
-/** The state before a migration. */
-interface BeforeMigration {
-  readonly objects: ReadonlySet<string>;
-  /** Roles, name to ID, to which default privileges give this user's new tables and views. */
-  readonly covered: ReadonlyMap<string, string>;
-}
-
-/** To be called in a migration's transaction, before the migration. */
-export async function beforeMigration(trx: Db): Promise<BeforeMigration> {
+/**
+ * Prepares grants for a migration, in its transaction, before it.
+ * @returns the objects there are, and the roles (name to ID) to which default privileges give this user's new tables
+ */
+export async function beforeMigration(trx: Db) {
   await ensureTable(trx);
   const present = await grantable(trx);
   const defaults = present.filter(({ kind }) => kind === 'schema' || kind === 'defaults');
@@ -92,10 +79,10 @@ export async function beforeMigration(trx: Db): Promise<BeforeMigration> {
 }
 
 /**
- * Grants what a migration has made to the existing roles, and records it for roles that are made later. Tables and
- * views that a role got by default privileges stay as the migration left them.
+ * Grants what a migration has made to the existing roles, and records it for later roles. Tables and views that a role
+ * got by default privileges stay as the migration left them.
  */
-export async function afterMigration(trx: Db, before: BeforeMigration): Promise<void> {
+export async function afterMigration(trx: Db, before: Awaited<ReturnType<typeof beforeMigration>>) {
   const made = (await grantable(trx)).filter(({ object }) => !before.objects.has(object));
   for (const role of groupRoles(trx.schema)) {
     const objects = forRole(made, role);
@@ -104,29 +91,23 @@ export async function afterMigration(trx: Db, before: BeforeMigration): Promise<
     await remember(trx, role.name, objects, null);
   }
   await grantDue(trx);
-  // Tables that it made are bound, too, where logins are bound to one account.
+  // If logins are bound to one account, new tables are bound as well.
   const { rows } = await trx.sql<{ there: boolean }>`
     select to_regprocedure(format('%I.bind_readers()', ${trx.stateSchema}::text)) is not null as there`;
   if (rows[0]?.there === true) await trx.sql`select ${trx.stateTable('bind_readers')}()`;
 }
 
-/**
- * Makes the roles where this user may, and grants a role that is new since the last start its first rights; in a
- * transaction.
- */
+/** Makes the roles if this user may, and gives new roles their first rights. Call in a transaction. */
 export async function ensureGrants(trx: Db): Promise<void> {
   await makeRoles(trx);
   const { rows } = await trx.sql<{ owned: boolean }>`
     select pg_has_role(relowner, 'usage') as owned from pg_class
     where oid = to_regclass(format('%I.granted', ${trx.stateSchema}::text))`;
-  // Only the user who migrates can grant.
+  // Only the user that migrates can grant.
   if (rows[0]?.owned === true) await grantDue(trx);
 }
 
-/**
- * Makes the table of grants where there is none, as in a mirror of 0.1.0. A role that has any right there was granted
- * everything, and what it lacks was revoked.
- */
+/** Makes the table of grants in a mirror of 0.1.0. There, missing rights of a role that has any were revoked. */
 async function ensureTable(trx: Db): Promise<void> {
   const { rows } = await trx.sql<{ exists: boolean }>`
     select to_regclass(format('%I.granted', ${trx.stateSchema}::text)) is not null as exists`;
@@ -149,13 +130,16 @@ async function grantDue(trx: Db): Promise<void> {
       select object, role_id as known from ${trx.stateTable('granted')}
       where role = ${role.name} and role_id is distinct from ${id}`;
     if (rows.length === 0) continue;
-    // A role that was dropped and made again has no right yet. One that has rights is the same role, in a database
-    // that was restored on another server.
+    // A role with another ID was dropped and made again, or, if it has rights, the database was restored elsewhere.
     const restored = rows.some(({ known }) => known !== null) && (await hasRights(trx, id));
     const kept = restored ? rows.filter(({ known }) => known !== null).map(({ object }) => object) : [];
     const due = new Set(rows.map(({ object }) => object).filter((object) => !kept.includes(object)));
     const granted = (await grantable(trx)).filter(({ object }) => due.has(object));
-    await grantTo(trx, role, granted);
+    for (const [kind, verb, rest] of GRANTS) {
+      const targets = granted.filter((each) => each.kind === kind).map(({ target }) => target);
+      if (targets.length === 0) continue;
+      await trx.sql`${sql.raw(`${verb} ${targets.join(', ')} ${rest}`)} to ${sql.id(role.name)}`;
+    }
     const current = [...kept, ...granted.map(({ object }) => object)];
     await trx.sql`update ${trx.stateTable('granted')} set role_id = ${id}
       where role = ${role.name} and object = any(${current}::text[])`;
@@ -163,33 +147,23 @@ async function grantDue(trx: Db): Promise<void> {
 }
 
 /** @param id null: not granted yet */
-async function remember(
-  trx: Db,
-  role: string,
-  objects: readonly Grantable[],
-  id: string | null,
-): Promise<void> {
+async function remember(trx: Db, role: string, objects: readonly Grantable[], id: string | null) {
   await trx.sql`insert into ${trx.stateTable('granted')} (role, object, role_id)
     select ${role}, object, ${id}::text from unnest(${objects.map(({ object }) => object)}::text[]) as object
     on conflict do nothing`;
 }
 
-/** A group role of the mirror (NOLOGIN): its members read every table and view, and call some functions. */
-interface GroupRole {
-  readonly name: string;
-  /** Names of the functions that they may call. */
-  readonly calls: RegExp;
-}
+type GroupRole = ReturnType<typeof groupRoles>[number];
 
-/** `<schema>_reader` and `<schema>_submitter`. */
-export function groupRoles(schema: string): readonly GroupRole[] {
+/** The group roles (NOLOGIN). Their members read all tables and views, and call the functions with these names. */
+export function groupRoles(schema: string) {
   return [
     { name: `${schema}_reader`, calls: /_as_of$|_since$|^row_story$/ },
     { name: `${schema}_submitter`, calls: /_as_of$|_since$|^row_story$|^submit$|^cancel_submission$/ },
   ];
 }
 
-/** Makes missing group roles where this user may make roles (else a DBA can). */
+/** Makes missing group roles if this user may make roles; else a DBA can. */
 export async function makeRoles(db: Db): Promise<void> {
   if (!(await mayMakeRoles(db))) return;
   for (const { name } of groupRoles(db.schema)) {
@@ -203,7 +177,7 @@ export async function mayMakeRoles(db: Db): Promise<boolean> {
   return rows[0]?.may === true;
 }
 
-/** The role's ID; null where there is none. A role that was dropped and made again has another ID. */
+/** The role's ID; null: there is no such role. A role that was dropped and made again has another ID. */
 export async function roleId(db: Db, name: string): Promise<string | null> {
   const { rows } = await db.sql<{ id: string }>`
     select oid::text as id from pg_roles where rolname = ${name}`;

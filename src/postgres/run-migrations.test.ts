@@ -8,12 +8,22 @@ import {
   type DatabaseConnection,
   type QueryResult,
 } from 'kysely';
-import { expect, it } from 'vitest';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { MIGRATIONS } from '../../test/support/databases/migrated-database.ts';
 import { systemClock } from '@research-mirror/runtime/clock';
-import { migrate, pendingMigrations, splitStatements } from './run-migrations.ts';
+import { folderForEach } from '@research-mirror/runtime/testing/folder-for-each';
+import {
+  type AppliedMigration,
+  migrate,
+  pendingAfter,
+  pendingMigrations,
+  readMigrations,
+  splitStatements,
+} from './run-migrations.ts';
 
-/** A server that says what it is, whatever it is asked. */
+/** A server that answers every statement with its version. */
 class OldServer extends DummyDriver {
   readonly asked: string[] = [];
 
@@ -31,7 +41,7 @@ class OldServer extends DummyDriver {
   }
 }
 
-it('a PostgreSQL that is too old is refused, and asked nothing else', async () => {
+it('migrate refuses a PostgreSQL that is too old, and sends it nothing else', async () => {
   const driver = new OldServer();
   const kysely = new Kysely<unknown>({
     dialect: {
@@ -49,7 +59,7 @@ it('a PostgreSQL that is too old is refused, and asked nothing else', async () =
   expect(driver.asked.join()).not.toMatch(/create|insert|update|delete/);
 });
 
-it('cuts SQL at semicolons that end a statement, and at no other', () => {
+it('splitStatements splits SQL at semicolons that end a statement, and at no other', () => {
   const parts = [
     `create table a (b text default ';', "c;d" int)`,
     'do $$ begin execute $view$ select 1; $view$; end $$',
@@ -59,4 +69,83 @@ it('cuts SQL at semicolons that end a statement, and at no other', () => {
   expect(splitStatements(text)).toEqual(
     parts.map((statement) => ({ at: text.indexOf(statement), statement })),
   );
+});
+
+const folder = folderForEach();
+beforeEach(async () => {
+  await file('0001_first.sql', 'select 1;');
+});
+
+const file = (name: string, text: string): Promise<void> => writeFile(join(folder.path, name), text);
+
+describe('migrations', () => {
+  it('state the oldest program that may run on what they make', async () => {
+    await file('0004_more.sql', '-- More.\n-- oldest program: 0.2.0\nselect 2;');
+    const stated = (await readMigrations(folder.path)).map(({ name, oldestProgram }) => [
+      name,
+      oldestProgram,
+    ]);
+    expect(stated).toEqual([
+      ['0001_first', null],
+      ['0004_more', '0.2.0'],
+    ]);
+  });
+});
+
+describe('a database that a newer program has migrated', () => {
+  const pending = async (
+    version: string,
+    ...applied: Omit<AppliedMigration, 'checksum'>[]
+  ): Promise<string[]> => {
+    const all = await readMigrations(folder.path);
+    const known = all.map(({ name, checksum, oldestProgram }) => ({ name, checksum, oldestProgram }));
+    const added = applied.map((each) => ({ ...each, checksum: 'x' }));
+    return pendingAfter([...known.slice(0, 1), ...added], all, 'mirror', version).map(({ name }) => name);
+  };
+  const later = { name: '0009_later', oldestProgram: '0.2.0' };
+
+  it('accepts programs as old as each of its migrations allows, and no older one', async () => {
+    await expect(pending('0.2.0', later)).resolves.toEqual([]);
+    await expect(pending('1.0.0', later)).resolves.toEqual([]);
+    await expect(pending('0.1.9', later)).rejects.toThrow(
+      'has 0009_later (for 0.2.0 and later). Nothing was touched',
+    );
+    const breaking = { name: '0010_breaking', oldestProgram: '0.3.0' };
+    await expect(pending('0.2.0', later, breaking)).rejects.toThrow(
+      'has 0010_breaking (for 0.3.0 and later). ',
+    );
+  });
+
+  it.each([
+    ['0.2.0', '0.10.0', false],
+    ['0.10.0', '0.2.0', true],
+    ['0.2.0', '0.2.0', true],
+    ['1.0.0', '0.9.9', true],
+    ['0.9.9', '1.0.0', false],
+    ['1.0.1', '1.0.2', false],
+  ])('accepts %s if %s is the oldest: %s', async (version, oldestProgram, isTaken) => {
+    const asked = pending(version, { ...later, oldestProgram }).then(
+      () => true,
+      () => false,
+    );
+    expect(await asked).toBe(isTaken);
+  });
+
+  it('accepts no program if a migration does not say which', async () => {
+    await expect(pending('9.0.0', { name: '0009_later', oldestProgram: null })).rejects.toThrow(
+      'has 0009_later. ',
+    );
+  });
+
+  it('still gets this program’s migrations that it lacks', async () => {
+    await file('0004_more.sql', '-- oldest program: 0.2.0\nselect 2;');
+    await expect(pending('0.2.0', later)).resolves.toEqual(['0004_more']);
+  });
+
+  it('is refused if another migration has the number of one of ours', async () => {
+    await file('0009_ours.sql', '-- oldest program: 0.2.0\nselect 2;');
+    await expect(pending('0.2.0', later)).rejects.toThrow(
+      '0009_later of schema "mirror" was applied with another text',
+    );
+  });
 });

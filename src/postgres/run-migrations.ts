@@ -11,86 +11,78 @@ import { afterMigration, beforeMigration, ensureGrants } from './roles.ts';
 import { PATIENCE, retried, type Retrying } from './retried.ts';
 
 interface MigrateOptions extends Pick<Retrying, 'clock' | 'patience'> {
-  /** Opened with `MIGRATION_BOUNDS`, by DATABASE_URL_DIRECT where there is one. */
+  /** Opened with `MIGRATION_BOUNDS`, by DATABASE_URL_DIRECT if it is set. */
   readonly db: Db;
   /** Folder of the numbered files. */
   readonly folder: string;
-  /** Of this program: decides on which databases of newer programs it may run. */
+  /** This program's. */
   readonly version: string;
 }
 
-/** A migration may take long; one that is idle in its transaction hangs. */
+/** A migration may take long, but one that is idle in its transaction hangs. */
 export const MIGRATION_BOUNDS = { statement: 0, idle: 60_000 };
 
-/** What two programs come to that make the same thing at once; XX000: "tuple concurrently updated". */
-const MADE_TWICE = /^(?:23505|42P06|42P07|42701|42710|42723|XX000)$/;
+/** Errors of two programs that make the same object at once; XX000: "tuple concurrently updated". */
+const CREATION_RACE = /^(?:23505|42P06|42P07|42701|42710|42723|XX000)$/;
+
+/** For a migration that drops: heartbeats and pages wait behind its locks, and the daemon tries it again. */
+const DROP_PATIENCE = { ...PATIENCE, attempts: 1, lockMs: 1_000 };
 
 /**
- * How long a migration that drops waits for locks, behind which heartbeats and pages wait: the daemon tries it again.
- */
-const ONCE = { ...PATIENCE, attempts: 1, lockMs: 1_000 };
-
-/**
- * Brings the database to this version: each file in a transaction of its own under a lock (lockMigrations), so that any
- * number of programs may begin together, even through a transaction pooler. Then grants the group roles' first rights.
- * One that drops is left where an older program lives, or somebody uses what it drops: this version works without it.
+ * Brings the database to this version: each file in a transaction of its own under a lock (lockMigrations), so that
+ * programs may begin together, even through a transaction pooler. Then gives the group roles their first rights. A
+ * migration that drops waits while an older program lives or a session uses what it drops: this version works without.
  * @returns names of the migrations that this call applied; why others wait
- * @throws Unusable, nothing touched: a newer database, an old PostgreSQL, missing rights; DatabaseUnavailable, with the
- *   session's name, where another one keeps a lock
+ * @throws Unusable, nothing touched: a newer database, an old PostgreSQL, missing rights; DatabaseUnavailable naming
+ *   the session that keeps a lock
  */
-export async function migrate(
-  options: MigrateOptions,
-): Promise<{ readonly applied: readonly string[]; readonly waiting: string | undefined }> {
+export async function migrate(options: MigrateOptions) {
   const { db, folder, version } = options;
   const all = await readMigrations(folder);
   await checkServer(db);
   const failure = 'the database could not be brought to this version';
-  const retrying = { ...options, failure, raced: MADE_TWICE };
+  const retrying = { ...options, failure, raced: CREATION_RACE };
   const applied: string[] = [];
   let waiting: string | undefined;
   while (waiting === undefined) {
-    // Asks without the lock first: a database that is up to date is not touched.
+    // Without the lock first: a database that is up to date is not touched.
     const [next] = pendingAfter(await appliedMigrations(db), all, db.schema, version);
     if (next === undefined) break;
-    const wait = (older: string): string =>
-      `${next.name} waits until no program before ${next.oldestProgram} runs: ${older}`;
-    const seen = next.drops ? await olderProgram(db, next.oldestProgram) : undefined;
-    if (seen !== undefined) {
-      waiting = wait(seen);
-      break;
-    }
+    const { name, drops, oldestProgram } = next;
+    const waitsFor = async (on: Db): Promise<string | undefined> => {
+      const older = drops ? await olderProgram(on, oldestProgram) : undefined;
+      return older && `${name} waits until no program before ${oldestProgram} runs: ${older}`;
+    };
+    waiting = await waitsFor(db);
+    if (waiting !== undefined) break;
     try {
-      const patience = next.drops ? ONCE : options.patience;
+      const patience = drops ? DROP_PATIENCE : options.patience;
       const { value } = await retried({ ...retrying, ...(patience && { patience }) }, async (trx) => {
         await lockMigrations(trx);
         const still = pendingAfter(await appliedMigrations(trx), all, trx.schema, version);
-        // Else another program was faster.
+        // Another program was faster.
         if (!still.includes(next)) return { done: false };
-        if (next.drops) await lockOwners(trx);
-        const older = next.drops ? await olderProgram(trx, next.oldestProgram) : undefined;
-        if (older === undefined) await applyMigration(trx, next, folder);
-        return { done: older === undefined, older };
+        // No process begins before the transaction ends. Pages lock the account before any table that is dropped, so
+        // there is no deadlock.
+        if (drops) {
+          await trx.sql`lock table ${trx.stateTable('account')}, ${trx.stateTable('process')} in exclusive mode`;
+        }
+        const why = await waitsFor(trx);
+        if (why === undefined) await applyMigration(trx, next, folder);
+        return { done: why === undefined, why };
       });
-      if (value.done) applied.push(next.name);
-      if (value.older !== undefined) waiting = wait(value.older);
+      if (value.done) applied.push(name);
+      waiting = value.why;
     } catch (error) {
-      if (!next.drops || !(error instanceof DatabaseUnavailable)) throw error;
-      waiting = `${next.name} waits: ${error.message}`;
+      if (!drops || !(error instanceof DatabaseUnavailable)) throw error;
+      waiting = `${name} waits: ${error.message}`;
     }
   }
   await retried(retrying, ensureGrants);
   return { applied, waiting };
 }
 
-/**
- * No process begins before the transaction ends. Pages wait, too: they lock the account before any table that is
- * dropped, so nobody waits in a circle.
- */
-async function lockOwners(trx: Db): Promise<void> {
-  await trx.sql`lock table ${trx.stateTable('account')}, ${trx.stateTable('process')} in exclusive mode`;
-}
-
-/** A living process whose program is older, in words; undefined: there is none. */
+/** Message: a living process whose program is older than `oldest`. */
 async function olderProgram(db: Db, oldest: string | null): Promise<string | undefined> {
   const { rows } = await db.sql<{ version: string; who: string }>`
     select version, format('"%s" of %s, process %s on %s', command, version, pid, host) as who
@@ -99,8 +91,8 @@ async function olderProgram(db: Db, oldest: string | null): Promise<string | und
 }
 
 /**
- * Makes this version's mirror in an empty place, in one transaction.
- * @returns false, nothing touched, where there is a mirror already
+ * Makes this version's mirror in one transaction.
+ * @returns false, nothing touched: there is a mirror already
  * @throws Unusable: an old PostgreSQL, missing rights, names that are taken
  */
 export async function migrateEmpty(trx: Db, folder: string): Promise<boolean> {
@@ -112,37 +104,28 @@ export async function migrateEmpty(trx: Db, folder: string): Promise<boolean> {
   return true;
 }
 
-/**
- * The migrations that `migrate` would apply, those that drop last; changes nothing.
- * @throws Unusable as `migrate` does
- */
-export async function pendingMigrations(
-  options: Omit<MigrateOptions, 'clock'>,
-): Promise<readonly Migration[]> {
-  const { db, folder, version } = options;
+/** The migrations that `migrate` would apply, those that drop last. @throws Unusable as `migrate` does */
+export async function pendingMigrations({ db, folder, version }: Omit<MigrateOptions, 'clock'>) {
   await checkServer(db);
   const all = await readMigrations(folder);
   return pendingAfter(await appliedMigrations(db), all, db.schema, version);
 }
 
-/** Names of those without which this program can't run. @throws Unusable as `migrate` does */
+/** Names of pending migrations without which this program can't run. @throws Unusable as `migrate` does */
 export async function neededMigrations(options: Omit<MigrateOptions, 'clock'>): Promise<readonly string[]> {
   return (await pendingMigrations(options)).flatMap(({ name, drops }) => (drops ? [] : [name]));
 }
 
-/**
- * Names of the database's migrations that are not in `folder`: a newer program applied them, beside which this one may
- * run.
- */
+/** Names of migrations that a newer program applied. */
 export async function unknownMigrations(db: Db, folder: string): Promise<string[]> {
   const known = new Set((await readMigrations(folder)).map(({ name }) => name));
   return (await appliedMigrations(db)).map(({ name }) => name).filter((name) => !known.has(name));
 }
 
 /**
- * Another program that migrates this schema waits until the transaction ends, up to its `lock_timeout`. The lock is the
- * first row of our own table, which nobody without rights can take. Where there is no table, making it is the lock:
- * another program waits at the catalogue, fails when this one commits, and looks again. Makes the schemas, too.
+ * Makes another program that migrates this schema wait until the transaction ends, up to its `lock_timeout`. The lock
+ * is the first row of our own table, which takes rights. Without the table, making it is the lock: another program
+ * waits at the catalogue, fails when this one commits, and tries again. Makes the schemas, too.
  */
 export async function lockMigrations(trx: Db): Promise<void> {
   await trx.raw(`set local citus.multi_shard_modify_mode to 'sequential'; set local default_table_access_method = heap;
@@ -168,36 +151,34 @@ export async function lockMigrations(trx: Db): Promise<void> {
 async function applyMigration(trx: Db, next: Migration, folder: string): Promise<void> {
   if (next.name.startsWith('0001_')) await throwIfNamesTaken(trx, folder);
   const table = trx.stateTable('migration');
-  // In a mirror of 0.1.0 the table lacks it. Asked first: the change would wait for all who look at the table.
+  // In a mirror of 0.1.0 the table lacks it. Checked first: ALTER TABLE would wait for all readers of the table.
   const { rows } = await trx.sql`select from pg_attribute
     where attrelid = to_regclass(format('%I.migration', ${trx.stateSchema}::text)) and attname = 'oldest_program'`;
   if (rows.length === 0) await trx.sql`alter table ${table} add column oldest_program text`;
-  // First of all, as a program of 0.2.0 does it last, under another lock: of two that apply the same one, the second
-  // fails here, and looks again.
+  // First, since a program of 0.2.0 does it last, under another lock: the second of two that apply it fails here and
+  // tries again.
   await trx.sql`insert into ${table} (name, checksum, applied_at, oldest_program)
     values (${next.name}, ${next.checksum}, clock_timestamp(), ${next.oldestProgram})`;
   const before = await beforeMigration(trx);
   const tables = await tablesBefore(trx);
-  // PostgreSQL wants CREATE on the database for it, even of a schema that is there.
+  // PostgreSQL wants CREATE on the database for this, even if the schema is there.
   const own = next.text.replaceAll(/create schema if not exists "\{schema\}(_sync)?";/g, '');
   const text = own.replaceAll('{schema}', trx.schema);
   if (tables === undefined) await trx.raw(text);
-  // Citus sends the whole text to the nodes for most changes of a distributed table: they refuse more than one
-  // statement.
+  // For most changes of a distributed table Citus sends the whole text to the nodes, which accept one statement only.
   else for (const { statement } of splitStatements(text)) await trx.raw(statement);
   await afterMigration(trx, before);
   await distributeNewTables(trx, tables);
 }
 
-/** A file of the migrations' folder: `0001_mirror.sql`. Never edited once it has been released. */
 type Migration = Awaited<ReturnType<typeof readMigrations>>[number];
 /** As the database's table records it. */
 export type AppliedMigration = Omit<Migration, 'text' | 'drops'>;
 
-/** The migrations that the database has. @throws Unusable where the place of their table is taken */
+/** The migrations that the database has. @throws Unusable: their table is missing or another program's */
 async function appliedMigrations(db: Db): Promise<AppliedMigration[]> {
   const place = db.stateSchema;
-  // By the catalogue, which also lists a schema that this user may not use.
+  // From the catalogue, which also lists a schema that this user may not use.
   const { rows } = await db.sql<{ name: string; owner: string; ours: boolean }>`
     select relname as name, relowner::regrole::text as owner, (
       select count(*) = 3 from pg_attribute a
@@ -221,10 +202,7 @@ async function appliedMigrations(db: Db): Promise<AppliedMigration[]> {
   return applied.rows;
 }
 
-/**
- * The numbered files of `folder` in order, those that drop last, since they may wait while others are applied; their
- * SQL with `{schema}` where the schema's name goes.
- */
+/** The numbered files of `folder`, those that drop last: they may wait while others are applied. */
 export async function readMigrations(folder: string) {
   const files = (await readdir(folder)).filter((name) => /^\d{4}_[a-z0-9_]+\.sql$/.test(name)).sort();
   const all = await Promise.all(
@@ -232,9 +210,9 @@ export async function readMigrations(folder: string) {
       // A checkout may have changed the line ends.
       const text = (await readFile(join(folder, file), 'utf8')).replaceAll('\r\n', '\n');
       const checksum = createHash('sha256').update(text).digest('hex');
-      // The oldest program that may run on what it makes; null in files older than that line.
+      // The oldest program that may run on the result; null in files older than that line.
       const oldestProgram = /^-- oldest program: (\S+)$/m.exec(text)?.[1] ?? null;
-      // Takes away what only programs older than that one use.
+      // Drops what only older programs use.
       const drops = /^-- waits until no older program lives$/m.test(text);
       return { name: file.slice(0, -'.sql'.length), text, checksum, oldestProgram, drops };
     }),
@@ -242,15 +220,14 @@ export async function readMigrations(folder: string) {
   return all.sort((one, other) => Number(one.drops) - Number(other.drops));
 }
 
-/** `objects.txt`: what the migrations add up to, a line each: its kind, its name with `{schema}` for MIRROR_SCHEMA. */
+/** Lines of `objects.txt`, all that the migrations make: kind, and name with `{schema}` for MIRROR_SCHEMA. */
 export async function migratedParts(folder: string): Promise<readonly string[]> {
   return (await readFile(join(folder, 'objects.txt'), 'utf8')).trimEnd().split('\n');
 }
 
 /**
- * The migrations that are still to be applied. A newer program may have migrated the database where every migration
- * that this program does not know allows it: in a rolling upgrade both run side by side.
- * @param version of this program
+ * The migrations that are still to be applied. In a rolling upgrade a newer program may have migrated the database:
+ * this one runs on if every migration that it does not know allows that.
  * @throws Unusable: this program may not run on the database, or other files have made it
  */
 export function pendingAfter(
@@ -280,14 +257,13 @@ export function pendingAfter(
   return all.filter((file) => applied.every((each) => fileOf(each) !== file));
 }
 
-/** @param oldest program that may run on what a migration makes; null: not said */
+/** @param oldest program that may run on what a migration makes; null: unknown */
 function isTooOld(version: string, oldest: string | null): boolean {
   return oldest === null || version.localeCompare(oldest, 'en', { numeric: true }) < 0;
 }
 
 /**
- * Refuses a schema that has an object which any of the migrations makes, except their own table; it may contain others
- * (MIRROR_SCHEMA=public). To be called before the first migration.
+ * Checks that no object has a name that the migrations need. Others may be there (MIRROR_SCHEMA=public).
  * @throws Unusable: what is in the way, whose it is, and the remedy
  */
 async function throwIfNamesTaken(trx: Db, folder: string): Promise<void> {
@@ -307,7 +283,7 @@ async function throwIfNamesTaken(trx: Db, folder: string): Promise<void> {
     select format('the %s %s of %s', i.type, i.identity, owner::regrole) as what, key
     from object, pg_identify_object(class, oid, 0) as i where key !~ '^_sync[.]migration(_pkey)?$' order by 1`;
   if (present.length === 0) return;
-  // What has a name of its own in its schema.
+  // Kinds whose names are unique in a schema.
   const placed = /^(?:table|view|index|function) \{schema\}(.*)$/;
   const made = new Set((await migratedParts(folder)).map((part) => placed.exec(part)?.[1]));
   const clashes = present.filter(({ key }) => made.has(key)).map(({ what }) => what);
@@ -320,9 +296,9 @@ async function throwIfNamesTaken(trx: Db, folder: string): Promise<void> {
   );
 }
 
-/** @returns its version: `15.18` @throws Unusable for a server, a database or a login with which no mirror can be */
+/** @returns the version, `15.18` @throws Unusable: the server, database or login can't have a mirror */
 export async function checkServer(db: Db): Promise<string> {
-  // Debian's says more: `15.18 (Debian 15.18-0+deb12u1)`.
+  // Debian's is longer: `15.18 (Debian 15.18-0+deb12u1)`.
   const found = await db.sql<{ number: number; version: string; encoding: string }>`
     select current_setting('server_version_num')::int as number, current_setting('server_encoding') as encoding,
       split_part(current_setting('server_version'), ' ', 1) as version`;
@@ -342,9 +318,7 @@ export async function checkServer(db: Db): Promise<string> {
   return version;
 }
 
-/**
- * Cuts SQL at semicolons outside of quotes, dollar quotes and comments. @returns each statement, and where it begins
- */
+/** Splits SQL at semicolons outside of quotes, dollar quotes and comments. @returns statements and their offsets */
 export function splitStatements(text: string): { readonly at: number; readonly statement: string }[] {
   const part = /(?:--[^\n]*|\/\*[\s\S]*?\*\/|'(?:[^']|'')*'|"[^"]*"|(\$\w*\$)[\s\S]*?\1|[^;])+/g;
   return [...text.matchAll(part)].flatMap(({ 0: found, index }) => {

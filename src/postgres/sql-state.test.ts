@@ -24,7 +24,7 @@ describe('databaseError', () => {
     ['55P03', /pg_blocking_pids/],
     ['08P01', /pool by transaction/],
     ['53300', /max_connections/],
-  ])('%s is said with what to do', (code, remedy) => {
+  ])('%s has a remedy in its message', (code, remedy) => {
     expect((databaseError(postgresError(code)) as Error).message).toMatch(remedy);
   });
 
@@ -33,19 +33,19 @@ describe('databaseError', () => {
     ['3D000', /create the database/],
     ['42501', /docs\/operations\.md/],
     ['42P01', /research-mirror migrate/],
-  ])('%s must be mended by somebody: the message says how', (code, remedy) => {
+  ])('%s needs a person: the message says what to do', (code, remedy) => {
     const error = databaseError(postgresError(code));
     expect(error).toBeInstanceOf(Unusable);
     expect((error as Error).message).toMatch(remedy);
   });
 
-  it.each(['23505', '22P02', '22003', '42601'])('%s is for whoever expects it', (code) => {
+  it.each(['23505', '22P02', '22003', '42601'])('%s is left to the caller', (code) => {
     const error = postgresError(code);
     expect(databaseError(error)).toBe(error);
     expect(breaksConnection(error)).toBe(false);
   });
 
-  it('takes a network’s failures for passing, and certificates that are not trusted for not', () => {
+  it('says that a network’s failures may pass, and that untrusted certificates need a person', () => {
     const refused = Object.assign(new Error('connect ECONNREFUSED 127.0.0.1:1'), { code: 'ECONNREFUSED' });
     expect(databaseError(new AggregateError([refused], ''))).toBeInstanceOf(DatabaseUnavailable);
     expect(databaseError(new Error('Connection terminated unexpectedly'))).toBeInstanceOf(
@@ -57,7 +57,7 @@ describe('databaseError', () => {
     expect((databaseError(untrusted) as Error).message).toMatch(/certificate is not trusted .* sslrootcert/);
   });
 
-  it('says where to look where a connection was ended before its reason was read', () => {
+  it('says where to look if a connection ended before its reason was read', () => {
     for (const code of ['EPIPE', 'ECONNRESET']) {
       const error = Object.assign(new Error(`write ${code}`), { code });
       expect(databaseError(error)).toMatchObject({
@@ -66,7 +66,7 @@ describe('databaseError', () => {
     }
   });
 
-  it('blames a pooler for what a pooler says, and not for what PostgreSQL itself says of a statement', () => {
+  it('blames a pooler for its own errors, not for PostgreSQL’s errors about a statement', () => {
     const words = { code: '08P01', severity: 'ERROR' };
     const ofPooler = Object.assign(new Error('transaction blocks not allowed'), words);
     expect((databaseError(ofPooler) as Error).message).toContain('a pooler in front of the database');
@@ -88,7 +88,7 @@ describe('isDatabaseDown', () => {
     ['08006', true],
     ['57014', false],
     ['25006', false],
-  ])('%s: %s, also where it is why a commit was not answered', (code, isDown) => {
+  ])('%s: %s, also as the cause of an unknown outcome', (code, isDown) => {
     const error = databaseError(postgresError(code));
     expect(isDatabaseDown(error)).toBe(isDown);
     expect(isDatabaseDown(new OutcomeUnknown('a commit was not answered', { cause: error }))).toBe(isDown);

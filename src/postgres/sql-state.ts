@@ -2,12 +2,12 @@ import { DatabaseUnavailable, ClassifiedError, Unusable } from '@research-mirror
 import { messageOf } from '@research-mirror/runtime/message';
 import { OutcomeUnknown } from '../model/errors.ts';
 
-/** The SQLSTATE of an error of PostgreSQL, also of one that was classified; undefined for any other. */
+/** The SQLSTATE of an error of PostgreSQL, classified or not; undefined for any other error. */
 export function sqlState(error: unknown): string | undefined {
   return serverError(error)?.code;
 }
 
-/** pg's error of the server. `where` is its context: the functions in which it happened. */
+/** The server's error in a chain of causes. `where` lists the functions in which it happened. */
 function serverError(error: unknown): { readonly code: string; readonly where?: string } | undefined {
   for (let at = error; at instanceof Error; at = at.cause) {
     const found = at as Error & { readonly code: string; readonly where?: string };
@@ -16,33 +16,30 @@ function serverError(error: unknown): { readonly code: string; readonly where?: 
   return undefined;
 }
 
-/** Of an error of Node's, such as `ECONNREFUSED`, or a SQLSTATE; '' for any other. */
+/** Node's code, such as `ECONNREFUSED`, or a SQLSTATE; '' without one. */
 function nodeCode(error: unknown): string {
   const code = (error as { readonly code?: unknown } | undefined)?.code;
   return typeof code === 'string' ? code : '';
 }
 
-/**
- * Whether Postgres refuses a value itself, and always will: a number or text beyond its bounds, or too deep nesting.
- */
+/** Whether Postgres refuses a value and always will: out of bounds, or nested too deeply. */
 export function isRefusedValue(error: unknown): boolean {
   return /^(22|54)/.test(sqlState(error) ?? '');
 }
 
-/** Classes and codes that may pass: connections, resources, a server that stops or starts, time-outs, races. */
-const PASSING = /^(08...|53...|57P0.|57014|25P0[34]|25006|55P03|40001|40P01|58...|XX000)$/;
+/** Errors that may pass: connections, resources, a server that stops or starts, time-outs, races. */
+const TRANSIENT = /^(08...|53...|57P0.|57014|25P0[34]|25006|55P03|40001|40P01|58...|XX000)$/;
 
 /**
- * Refusals that concern the whole database: disk, memory, connections (53), read-only (25006), files (58, XX001,
- * XX002), and what every write needs: schemas, tables, columns, functions, rights. One that concerns rows, or a table's
- * trigger, is none of them.
+ * Refusals that concern the whole database, not rows or a table's trigger: disk, memory, connections (53), read-only
+ * (25006), files (58, XX001, XX002), and missing schemas, tables, columns, functions or rights.
  */
-const OF_THE_WHOLE = /^(53...|25006|58...|XX00[12]|3F000|42P01|42703|42883|42501)$/;
+const WHOLE_DATABASE = /^(53...|25006|58...|XX00[12]|3F000|42P01|42703|42883|42501)$/;
 
 const REMEDIES: readonly (readonly [RegExp, string])[] = [
   [/^(57014|55P03)$/, 'see which session holds the lock: pg_stat_activity, pg_blocking_pids()'],
   [/^53300$/, 'end sessions that nobody needs, or raise max_connections'],
-  // Poolers say most of their own troubles by this code.
+  // Poolers use this code for most of their own errors.
   [/^08P01$/, 'a pooler in front of the database must pool by transaction or by session, not by statement'],
   [/^53100$/, 'make room on the disk of the database’s server'],
   [/^25006$/, 'DATABASE_URL must lead to a server that can be written'],
@@ -55,17 +52,16 @@ const REMEDIES: readonly (readonly [RegExp, string])[] = [
   ],
 ];
 
-/** What an error of the driver means that has neither a code of Node's nor a SQLSTATE. */
+/** Meaning of a driver's error that has neither Node's code nor a SQLSTATE. */
 type DriverProblem = 'connection' | 'line' | 'unanswered' | 'tls' | 'no-tls' | 'no-password' | 'sign-in';
 
-/** Of these somebody has to mend something. The others may pass: no connection came about, or it broke. */
-const TO_MEND = new Set<DriverProblem | undefined>(['no-tls', 'no-password', 'sign-in']);
+/** Problems that a person must fix. The others may pass. */
+const LASTING = new Set<DriverProblem | undefined>(['no-tls', 'no-password', 'sign-in']);
 
 /**
- * The texts of pg and pg-pool at the pinned versions, which they never translate; each is provoked by a test
- * (driver-texts.test.ts). A server's texts are in its own language: they are never looked at. Our words stand beside
- * those that are a riddle. `line`: each connection of a pool of the driver's was in use for too long. `unanswered`: the
- * answer was given up, and the server may still be working on it.
+ * Texts of pg and pg-pool at the pinned versions, always in English; a test provokes each (driver-texts.test.ts). The
+ * server's texts are in its language and never read. Unclear texts get our own words. `line`: all connections of pg's
+ * pool were in use for too long. `unanswered`: the wait was given up, and the server may still be working.
  */
 const TEXTS: readonly (readonly [RegExp, DriverProblem, words?: string])[] = [
   [/^Connection terminated( unexpectedly| due to connection timeout)?$/, 'connection'],
@@ -99,26 +95,24 @@ function driverText(error: unknown): (typeof TEXTS)[number] | undefined {
   return error instanceof Error ? TEXTS.find(([text]) => text.test(error.message)) : undefined;
 }
 
-/** @returns undefined for an error that is not one of the driver's */
+/** @returns undefined: the error is not the driver's */
 export function driverProblem(error: unknown): DriverProblem | undefined {
   return driverText(error)?.[1];
 }
 
 /**
- * The error as the caller needs it (model/errors.ts): DatabaseUnavailable when it may pass, Unusable when somebody
- * has to mend something. Any other, such as a violated constraint or a value that does not fit, is returned as it is.
- * `sqlState` reads the code of all of them.
+ * Classifies an error (model/errors.ts): DatabaseUnavailable if it may pass, Unusable if a person must fix something.
+ * Any other, such as a violated constraint, is returned as it is. `sqlState` reads the code of all of them.
  */
 export function databaseError(error: unknown): unknown {
   if (!(error instanceof Error) || error instanceof ClassifiedError) return error;
   const state = sqlState(error);
   if (state === undefined) return connectionError(error);
-  // PostgreSQL's own words on its protocol, of which poolers lack the place: a statement asks for values that it was
-  // not given.
+  // PostgreSQL itself, since poolers send no `routine`: a statement lacks values.
   if (state === '08P01' && 'routine' in error && error.routine !== undefined) return error;
   const remedy = REMEDIES.find(([pattern]) => pattern.test(state))?.[1];
   const todo = remedy === undefined ? '' : `: ${remedy}`;
-  if (PASSING.test(state)) {
+  if (TRANSIENT.test(state)) {
     const said = `the database can't do it now (${serverWords(error)})${todo}`;
     return new DatabaseUnavailable(said, { cause: error });
   }
@@ -126,9 +120,9 @@ export function databaseError(error: unknown): unknown {
   return new Unusable(`the database refuses (${serverWords(error)})${todo}`, { cause: error });
 }
 
-/** Of an error that the server did not send. What it said before it hung up may be lost with the connection. */
+/** Classifies an error that the server did not send. Its last words may be lost with the connection. */
 function connectionError(error: Error): unknown {
-  // Where all addresses of a host failed, Node's error has no message: the first address's error has one.
+  // If all addresses of a host failed, Node's error has no message, but the first address's error has one.
   const first: unknown = error instanceof AggregateError && error.message === '' ? error.errors[0] : error;
   const reason = messageOf(first);
   if (/CERT|^UNABLE_TO_|^ERR_TLS_|^ERR_SSL_/.test(nodeCode(error))) {
@@ -140,8 +134,7 @@ function connectionError(error: Error): unknown {
   const [, problem, words] = driverText(error) ?? [];
   const isHungUp = /^(EPIPE|ECONNRESET)$/.test(nodeCode(first));
   const said = words?.replace('REASON', () => reason) ?? (isHungUp ? `${HUNG_UP} (${reason})` : reason);
-  // Its own text says less.
-  if (TO_MEND.has(problem)) return new Unusable(said);
+  if (LASTING.has(problem)) return new Unusable(said);
   if (!isConnectionProblem(error)) return error;
   return new DatabaseUnavailable(`the database can't be reached: ${said}`, { cause: error });
 }
@@ -149,30 +142,27 @@ function connectionError(error: Error): unknown {
 const HUNG_UP =
   'the connection was ended at its other end, for a reason that stands in the log of the PostgreSQL server, or of a pooler in front of it';
 
-/** Whether Postgres refused it for a reason that concerns the whole database, not a row or a table's own rules. */
+/** Whether Postgres refused for a reason that concerns the whole database, not a row or a table's own rules. */
 export function concernsWholeDatabase(error: unknown): boolean {
   return refusalIn(failureMessage(error))?.whole === true;
 }
 
-/** A table or right that somebody's trigger lacks is missing to that trigger alone. */
-const IN_FUNCTION = ', in a function or trigger';
+/** A table or right may be missing to a user's trigger only. */
+const FUNCTION_NOTE = ', in a function or trigger';
 
-/** SQLSTATE and message of an error of the server. */
+/** SQLSTATE and message of the server's error. */
 function serverWords(error: Error): string {
   const { code = '', where } = serverError(error) ?? {};
-  return `${code} ${error.message}${where !== undefined && /^(42|3F)/.test(code) ? IN_FUNCTION : ''}`;
+  return `${code} ${error.message}${where !== undefined && /^(42|3F)/.test(code) ? FUNCTION_NOTE : ''}`;
 }
 
-/** The message of a failure as it is stored: one of Postgres's own says so. */
+/** The message of a failure as it is stored. Postgres's own refusals are marked. */
 export function failureMessage(error: unknown): string {
   const own = error instanceof Error && !(error instanceof ClassifiedError) && sqlState(error) !== undefined;
   return own ? `the database refuses (${serverWords(error)})` : messageOf(error);
 }
 
-/**
- * What a stored message says of Postgres; undefined: it is not Postgres that failed. One list's may be quoted for
- * several.
- */
+/** Postgres's refusal in a stored message, which may quote one list's for several; undefined: there is none. */
 export function refusalIn(message: string): { readonly why: string; readonly whole: boolean } | undefined {
   const found =
     /^(?:\d+ lists could not be read, the last one: )?(the database (?:refuses|can't do it now) \((\w{5}) .*)$/s.exec(
@@ -180,30 +170,30 @@ export function refusalIn(message: string): { readonly why: string; readonly who
     );
   return found === null
     ? undefined
-    : { why: found[1] ?? '', whole: OF_THE_WHOLE.test(found[2] ?? '') && !message.includes(IN_FUNCTION) };
+    : { why: found[1] ?? '', whole: WHOLE_DATABASE.test(found[2] ?? '') && !message.includes(FUNCTION_NOTE) };
 }
 
-/** Whether the connection is of no use after this error, because its state at the server is unknown. */
+/** Whether the connection can't be used after this error: its state at the server is unknown. */
 export function breaksConnection(error: unknown): boolean {
   const state = sqlState(error);
   return state === undefined ? isConnectionProblem(error) : /^(08...|57P0.|25P0[34])$/.test(state);
 }
 
-/** Whether the session is read-only. It stays so when the setting is taken back, or another server is the primary. */
+/** Whether the session is read-only. It stays so after the setting is reverted or another server is the primary. */
 export function isReadOnlySession(error: unknown): boolean {
   return sqlState(error) === '25006';
 }
 
-/** Nothing reaches the database, a heartbeat or a commit as little as anything else; not: it refuses something. */
+/** Whether nothing reaches the database. False: it refused something. */
 export function isDatabaseDown(error: unknown): boolean {
   if (error instanceof OutcomeUnknown) return isDatabaseDown(error.cause);
   return error instanceof DatabaseUnavailable && /^(08...|57P0.)?$/.test(sqlState(error) ?? '');
 }
 
-/** Whether it is an error of Node's sockets or resolver, or one that pg makes without a code. */
+/** Whether it is an error of Node's sockets or resolver, or of pg's connection. */
 function isConnectionProblem(error: unknown): boolean {
   if (/^E(?!RR_)[A-Z_]+$/.test(nodeCode(error))) return true;
   if (error instanceof AggregateError) return error.errors.some(isConnectionProblem);
   const problem = driverProblem(error);
-  return problem !== undefined && !TO_MEND.has(problem);
+  return problem !== undefined && !LASTING.has(problem);
 }

@@ -1,6 +1,22 @@
-// Generated of migrations/schema.sql by: node test/support/databases/dump-schema.ts. Not to be edited.
+// Generated from migrations/schema.sql by: node test/support/databases/dump-schema.ts. Not to be edited.
 
-import type { Bigint, Generated, Json, OrNull } from './column-types.ts';
+import type { ColumnType } from 'kysely';
+
+/** A column that may be null. */
+type OrNull<T> = [T] extends [ColumnType<infer Read, infer Inserted, infer Updated>]
+  ? ColumnType<Read | null, Inserted | null | undefined, Updated | null>
+  : ColumnType<T | null, T | null | undefined, T | null>;
+
+/** A column with a default. Kysely's own type drops what a ColumnType says of inserts and updates. */
+type Generated<T> = [T] extends [ColumnType<infer Read, infer Inserted, infer Updated>]
+  ? ColumnType<Read, Inserted | undefined, Updated>
+  : ColumnType<T, T | undefined, T>;
+
+/** bigint: decimal digits; numbers may be written. */
+type Bigint = ColumnType<string, string | number | bigint, string | number | bigint>;
+
+/** jsonb: parsed when read (`::text` keeps digits beyond double precision), text when written. */
+type Json = ColumnType<unknown, string, string>;
 
 /** `<schema>`: what analysts query. */
 export interface MirrorTables {
@@ -37,26 +53,6 @@ export interface MirrorTables {
     place: OrNull<string>;
     bytes: OrNull<Bigint>;
     kept: Generated<boolean>;
-  };
-  submissions: {
-    _user_id: Bigint;
-    submission_id: Bigint;
-    operation: string;
-    target_id: OrNull<string>;
-    payload: Json;
-    idempotency_key: OrNull<string>;
-    state: Generated<string>;
-    response_status: OrNull<number>;
-    response: OrNull<Json>;
-    error: OrNull<string>;
-    created_at: Date;
-    sent_at: OrNull<Date>;
-    done_at: OrNull<Date>;
-    _request_id: Generated<string>;
-    _send_before: OrNull<Date>;
-    _not_before: OrNull<Date>;
-    _conclusive_at: OrNull<Date>;
-    _verbatim: OrNull<string>;
   };
 }
 
@@ -111,37 +107,10 @@ export interface StateTables {
     key_hash: string;
     sent_at: Date;
   };
-  installation: {
-    singleton: Generated<boolean>;
-    created_at: Date;
-    settings: Generated<Json>;
-    fingerprint: OrNull<Json>;
-    alive_at: OrNull<Date>;
-    held_at: OrNull<Date>;
-    held_why: OrNull<string>;
-    nodes: Generated<Json>;
-    change_floor: Generated<Bigint>;
-    hash_key: OrNull<string>;
-    privacy_told: OrNull<string>;
-    emptied_operations: OrNull<string[]>;
-  };
   own_url: {
     _user_id: Bigint;
     url: string;
     registered_at: Date;
-  };
-  process: {
-    process_id: string;
-    command: string;
-    version: string;
-    host: string;
-    machine: string;
-    pid: number;
-    started_ticks: string;
-    started_at: Date;
-    alive_until: Date;
-    asked: OrNull<Json>;
-    serves: OrNull<string[]>;
   };
   rate_group: {
     _user_id: Bigint;

@@ -183,9 +183,9 @@ describe('a copy', () => {
   it('sends nothing that was queued before a person releases it', async () => {
     await inCopy(async ({ db }) => {
       const states = async () =>
-        (await db.mirror.selectFrom('submissions').select('state').orderBy('submission_id').execute()).map(
-          ({ state }) => state,
-        );
+        (
+          await db.sql<{ state: string }>`select state from ${db.table('submissions')} order by submission_id`
+        ).rows.map(({ state }) => state);
       expect(await states()).toEqual(['held', 'accepted', 'held', 'accepted']);
       expect((await currentHold(db))?.why).toContain('is a copy');
       const { rows: accounts } = await db.sql`select owner, token, recheck from ${db.stateTable('account')}`;

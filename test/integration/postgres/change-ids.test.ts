@@ -30,7 +30,7 @@ const micros = async (account: MirroredAccount): Promise<bigint> => {
 };
 
 describe('change IDs', () => {
-  it('follow the clock of the database, so that they do not come again after an outage', async () => {
+  it('follow the database’s clock, so that they are not reused after an outage', async () => {
     const account = await newAccount();
     await setId(account, '41');
     const before = await micros(account);
@@ -47,7 +47,7 @@ describe('change IDs', () => {
     expect(await take(account)).toBe(ahead + 4n);
   });
 
-  it('begin above the floor, which rises where the database went back', async () => {
+  it('begin above the floor, which rises when the database went back', async () => {
     const account = await newAccount();
     await setId(account, '41');
     const floor = 7_000_000_000_000_000n;
@@ -62,7 +62,7 @@ describe('change IDs', () => {
     }
   });
 
-  it('are taken back with a transaction that lasts longer than a minute from the first of them', async () => {
+  it('are rolled back with a transaction that lasts longer than a minute from the first of them', async () => {
     const account = await newAccount();
     let now = 0;
     const lasting = (ms: number): Promise<bigint> => {
@@ -81,7 +81,7 @@ describe('change IDs', () => {
     };
     const before = await lasting(LONGEST_WITH_IDS);
     await expect(lasting(LONGEST_WITH_IDS + 1)).rejects.toThrow(/longer than 60 s/);
-    // The next one takes the same number: nobody has seen it.
+    // The next one takes the same number, which no reader has seen.
     expect(await lasting(0)).toBe(before + 1n);
   });
 

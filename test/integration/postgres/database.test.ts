@@ -26,7 +26,7 @@ const attempt = (change: (url: URL) => void): Promise<unknown> => {
 };
 
 describe('opening a database', () => {
-  it('says what is wrong and how it is mended, without the password', async () => {
+  it('fails with the cause and the remedy, without the password', async () => {
     const port = String(await nonEphemeralPort());
     const failures: [(url: URL) => void, new (message: string) => Error, RegExp][] = [
       [(url) => (url.password = PASSWORD), Unusable, /28P01 password authentication failed.*DATABASE_URL/],
@@ -42,7 +42,7 @@ describe('opening a database', () => {
     }
   });
 
-  it('shows the program’s name to the database, and takes libpq’s variables', async () => {
+  it('shows the program’s name to the database, and uses libpq’s variables', async () => {
     const url = new URL(open.url);
     const variables = {
       PGHOST: url.hostname,
@@ -65,7 +65,7 @@ describe('an open database', () => {
     expect(rows).toEqual([{ big: '9007199254740993', exact: '0.1000000000000000000000001' }]);
   });
 
-  it('runs transactions at the isolation that they count on, whatever the database’s default is', async () => {
+  it('runs transactions at the isolation level that they rely on, whatever the database’s default is', async () => {
     const own = await createTestDatabase();
     const name = sql.id(new URL(own.url).pathname.slice(1));
     await open.db.sql`alter database ${name} set default_transaction_isolation = 'repeatable read'`;
@@ -82,7 +82,7 @@ describe('an open database', () => {
     await own.drop();
   });
 
-  it('has who finds every connection in use wait for longer than a connection may take to be made', async () => {
+  it('lets callers wait longer for a connection in use than connecting may take', async () => {
     const url = new URL(open.url);
     url.searchParams.set('connect_timeout', '2');
     const narrow = await openTestDatabase(url.href, { max: 1 });
@@ -94,7 +94,7 @@ describe('an open database', () => {
     await narrow.close();
   });
 
-  it('serves who is urgent before all in line, by the same connections', async () => {
+  it('serves urgent callers before queued ones, with the same connections', async () => {
     const narrow = await openTestDatabase(open.url, { max: 1 });
     const served: string[] = [];
     const ask = async (who: 'db' | 'urgent', name: string): Promise<number> => {
@@ -125,7 +125,7 @@ describe('an open database', () => {
         .transaction()
         .execute((trx) => sql`select pg_terminate_backend(pg_backend_pid())`.execute(trx)),
     ).rejects.toThrow(DatabaseUnavailable);
-    // A connection whose end has not been noticed yet fails once, as passing.
+    // A connection whose end was not noticed fails once, with an error that may pass.
     const answer = (): Promise<unknown> =>
       open.db.sql`select 1 as one`.then(
         ({ rows }) => rows[0],
@@ -134,7 +134,7 @@ describe('an open database', () => {
     await expect.poll(answer).toEqual({ one: 1 });
   });
 
-  it('gives up a statement that nobody answers, and its connection with it', async () => {
+  it('gives up a statement without an answer, and its connection with it', async () => {
     const hasty = await openTestDatabase(open.url, { max: 1, bounds: { statement: 1, idle: 0 } });
     // Outside of a transaction no statement_timeout applies: only the client's own bound.
     await expect(hasty.db.sql`select pg_sleep(60)`).rejects.toThrow(DatabaseUnavailable);
@@ -143,7 +143,7 @@ describe('an open database', () => {
   });
 });
 
-it('a session whose answer was given up ends at the server, too, with its locks, though no time-out of the server’s ends it', async () => {
+it('an abandoned session ends at the server as well, with its locks, without a time-out of the server’s', async () => {
   await open.db.sql`create table held (id int)`;
   const { host, port, user, password, database: name } = new pg.Client(open.url);
   const settings = { host, port, user, password: password ?? undefined, database: name };

@@ -14,7 +14,7 @@ let folder: string;
 let server: EmbeddedServer;
 let url: string;
 
-/** A server that answers a commit long before it is on disk, and comes back by itself after a crash. */
+/** A server that answers a commit long before it is on disk, and restarts by itself after a crash. */
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'research-mirror-crashing-'));
   await chmod(folder, 0o755);
@@ -51,7 +51,7 @@ async function crashServer(url: string): Promise<void> {
   await client.end().catch(() => {});
 }
 
-/** Runs statements, each committed by itself, on a connection of its own; waits for a server that is coming back. */
+/** Runs statements, each in its own transaction, on a new connection. Waits for a server that restarts. */
 async function onServer(url: string, ...texts: string[]): Promise<Record<string, unknown>[]> {
   const client = await eventually('a connection to the server', async () => {
     const next = new pg.Client({ connectionString: url });
@@ -71,7 +71,7 @@ async function onServer(url: string, ...texts: string[]): Promise<Record<string,
 const states = (): Promise<unknown> =>
   onServer(url, 'select submission_id as id, state from mirror.submissions order by 1');
 
-/** A crash right after the call; what was committed behind it as everything else is, is lost: it was a real one. */
+/** Crashes right after the call. An ordinary commit after it is lost, which shows that the crash was real. */
 async function crashAfter(call: string): Promise<void> {
   await onServer(url, 'checkpoint');
   await onServer(url, call, 'create table public.lost ()');
@@ -79,15 +79,15 @@ async function crashAfter(call: string): Promise<void> {
   expect(await onServer(url, `select to_regclass('public.lost') as lost`)).toEqual([{ lost: null }]);
 }
 
-describe('a crash of a server with synchronous_commit = off takes nothing back', () => {
-  it('of what submit() and cancel_submission() have answered', async () => {
+describe('a crash of a server with synchronous_commit = off', () => {
+  it('loses nothing that submit() and cancel_submission() have answered', async () => {
     await crashAfter(`select mirror.submit('research', '{}')`);
     expect(await states()).toEqual([{ id: '1', state: 'queued' }]);
     await crashAfter(`select mirror.cancel_submission(1)`);
     expect(await states()).toEqual([{ id: '1', state: 'cancelled' }]);
   });
 
-  it('and leaves other settings than off, and those of the session, as they are', async () => {
+  it('is prevented in those calls alone: other settings, and the session’s, stay as they are', async () => {
     const mode = `select current_setting('synchronous_commit') as mode`;
     const call = `select mirror.submit('research', '{}')`;
     expect(await onServer(url, 'begin', call, mode)).toEqual([{ mode: 'on' }]);

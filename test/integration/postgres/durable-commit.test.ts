@@ -24,7 +24,7 @@ const NOT_TO_BE_ENDED = { close: () => Promise.resolve(), drop: () => Promise.re
 const storeOf = ({ fence }: EventAccount, db: Db) =>
   createSubmissionStore({ db, fence, collections: new Set() });
 
-/** What the world outside hears of, and the table whose row tells it. */
+/** Acts that others learn of, and the table that each writes. */
 const ACTS: readonly (readonly [string, string, Act])[] = [
   ['an event that is answered', 'other.events', (account, db) => account.store(envelope('evt_1'), db)],
   [
@@ -77,18 +77,18 @@ const ACTS: readonly (readonly [string, string, Act])[] = [
   ],
 ];
 
-describe('on disk before anybody hears of it, also where Postgres is told to answer a commit before that', () => {
+describe('on disk before it is answered, even if synchronous_commit is off,', () => {
   it.each(ACTS)('is %s', async (_, table, act) => {
     expect([await modeOf('off', table, act), await modeOf('local', table, act)]).toEqual(['on', 'local']);
   });
 });
 
-/** `synchronous_commit` of the transaction in which `act` writes `table`, where the role has it set to `mode`. */
+/** `synchronous_commit` of the transaction in which `act` writes `table`, if the role’s setting is `mode`. */
 async function modeOf(mode: string, table: string, act: Act): Promise<string | undefined> {
   let seen: string | undefined;
   await inOwnDatabase(async (database) => {
     const account = await prepared(database);
-    // Nothing but a trigger sees the setting of somebody else's transaction.
+    // Only a trigger sees the setting of another session's transaction.
     for (const text of [
       'create table public.seen_mode (mode text)',
       `create function public.see_mode() returns trigger language plpgsql as $$ begin

@@ -16,7 +16,7 @@ const scene = installed();
 const { run } = scene;
 const own = await ownIdentity();
 
-/** Another program's row: as of a heartbeat so many seconds ago. */
+/** Stores another program's row, with a heartbeat some seconds ago. */
 async function put(
   processId: string,
   seconds: number,
@@ -32,14 +32,14 @@ function heartbeat(processId: string, more: Partial<HeartbeatOptions> = {}): Hea
   return createHeartbeat({ ...common, command: 'start', version: '9.9.9', ...more });
 }
 
-it('sees who lives, how fresh, what each serves, and which accounts have which owner', async () => {
+it('a look shows living processes, how fresh they are, what they serve, and each account’s owner', async () => {
   const store = createFleetStore(scene.database.db, 'self', own);
   const self = heartbeat('self');
   await self.start();
   await put('fresh', 1);
   await put('late', 8);
   await put('silent', 13);
-  // Of this machine, and its process ID is another program's by now.
+  // On this machine, with a process ID that is another program's by now.
   await put('dead', 1, { ...own, startedTicks: 'not this' });
   await run(`update mirror_sync.process set serves = '{7,9007199254740993}' where process_id = 'fresh'`);
   await run(`insert into mirror_sync.account (_user_id, owner, token, state, created_at) values
@@ -69,8 +69,8 @@ it('sees who lives, how fresh, what each serves, and which accounts have which o
   await self.stop();
 });
 
-it('a heartbeat tells whether there are others that take part, however they are called', async () => {
-  // Those of the test before, which live on for some seconds.
+it('a heartbeat tells whether the fleet has other processes, whatever their command', async () => {
+  // Processes of the test before live on for some seconds.
   await run('delete from mirror_sync.process');
   const alone = heartbeat('alone');
   await put('other', 0);
@@ -89,7 +89,7 @@ it('a heartbeat tells whether there are others that take part, however they are 
   await after.stop();
 });
 
-it('a heartbeat tells when its process was asleep, or missed the database', async () => {
+it('a heartbeat tells when its process was asleep or without the database', async () => {
   let sleptMs = 0;
   const clock: Clock = {
     ...systemClock,
@@ -128,11 +128,11 @@ it('a heartbeat tells when its process was asleep, or missed the database', asyn
   await beating.stop();
 });
 
-it('a process gives up accounts that name it while it does not work on them, at the second look', async () => {
+it('a process releases accounts that name it while it does not work on them, at the second look', async () => {
   const owned = new OwnedAccounts();
   const eight: Fence = { userId: '8', owner: 'owner', token: '1' };
   const look = (): Promise<string[]> => owned.releaseStrays(scene.database.db, 'owner');
-  // It works on the one; the other's row went back to when it did. A third is another process's.
+  // It works on one account. The row of another went back to when it did. A third belongs to another process.
   owned.add(eight);
   await run(
     `insert into mirror_sync.account (_user_id, owner, token, created_at) values (9, 'other', 1, now())`,
@@ -144,14 +144,14 @@ it('a process gives up accounts that name it while it does not work on them, at 
     { _user_id: '8', owner: 'owner', token: '1' },
     { _user_id: '9', owner: 'other', token: '1' },
   ]);
-  // What it takes between two looks is not known here at the first of them.
+  // An account taken between two looks is not known at the first one.
   await run(`update mirror_sync.account set owner = 'owner', token = 2 where _user_id = 7`);
   expect(await look()).toEqual([]);
   owned.add({ userId: '7', owner: 'owner', token: '2' });
   expect(await look()).toEqual([]);
   owned.remove(eight);
   expect([await look(), await look()]).toEqual([[], ['8']]);
-  // Several at a time; not what it has taken anew since the look before.
+  // Several at a time, but not one that it has taken again since the look before.
   await run(`update mirror_sync.account set owner = 'owner', token = 5`);
   expect(await look()).toEqual([]);
   await run(`update mirror_sync.account set token = 6 where _user_id = 9`);
@@ -160,7 +160,7 @@ it('a process gives up accounts that name it while it does not work on them, at 
   expect(await run('select owner from mirror_sync.account where _user_id = 9')).toEqual([{ owner: 'owner' }]);
 });
 
-it('a process ends its work on accounts whose row names it no more, though it has nothing to write', async () => {
+it('a process ends its work on accounts whose row no longer names it, even with nothing to write', async () => {
   const owned = new OwnedAccounts();
   const ended: string[] = [];
   const fences = ['7', '8'].map((userId): Fence => ({ userId, owner: 'owner', token: '1' }));
@@ -168,7 +168,7 @@ it('a process ends its work on accounts whose row names it no more, though it ha
   const look = (): Promise<string[]> => owned.releaseStrays(scene.database.db, 'owner');
   await look();
   expect(ended).toEqual([]);
-  // As whoever notices that the database went back does with all accounts.
+  // As the process does that notices that the database went back.
   await run('update mirror_sync.account set owner = null, token = token + 1 where _user_id = 7');
   await look();
   expect(ended).toEqual(['7']);

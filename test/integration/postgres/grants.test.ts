@@ -13,7 +13,7 @@ import {
 } from '../../support/databases/migrated-database.ts';
 import { folderForEach } from '@research-mirror/runtime/testing/folder-for-each';
 
-/** Roles belong to the whole server: a schema's name of this file's own keeps them apart from other files'. */
+/** Roles belong to the server. A schema name of this file's own keeps its roles apart from those of other files. */
 const SCHEMA = 'granting';
 const open = databaseForEach(() => createEmptyDatabase({ bounds: MIGRATION_BOUNDS }));
 const folder = folderForEach();
@@ -24,7 +24,7 @@ async function run<Row = Record<string, unknown>>(text: string): Promise<Row[]> 
   return (await open.db.sql<Row>`${sql.raw(text)}`).rows;
 }
 
-/** What every start does before anything else. */
+/** The first act of every start. */
 async function start(migrations = MIGRATIONS): Promise<void> {
   await migrate({
     db: new Db(open.kysely, SCHEMA),
@@ -41,7 +41,7 @@ async function dropRoles(): Promise<void> {
   }
 }
 
-/** The migrations up to the number, and one that a later version brings. */
+/** The migrations up to the number, and one of a later version. */
 async function migrationsTo(number: number, later?: string): Promise<string> {
   const some = join(folder.path, String(number));
   await mkdir(some, { recursive: true });
@@ -65,7 +65,7 @@ async function rights(role: string): Promise<string[]> {
   return rows.map(({ what }) => what);
 }
 
-/** All that there is to be read or called. */
+/** Everything that can be read or called. */
 async function everything(): Promise<string[]> {
   const rows = await run<{ what: string }>(`
     select 'usage' as what
@@ -88,7 +88,7 @@ describe('the first rights', () => {
     expect(await rights('granting_submitter')).toEqual(await everything());
   });
 
-  it('come once to a role that an operator makes later, where the daemon may make none', async () => {
+  it('are granted once to a role that an operator makes later, if the daemon may make none', async () => {
     await run(`create role granting_owner login createdb; grant granting_owner to current_user;
       do $$ begin execute format('grant create on database %I to granting_owner', current_database()); end $$`);
     const asOwner = await openTestDatabase(open.url, { max: 1 });
@@ -115,7 +115,7 @@ describe('the first rights', () => {
     }
   });
 
-  it('let nobody but the owner write who did what, also whom default privileges let write new tables', async () => {
+  it('let only the owner write the operator log, even if default privileges let others write new tables', async () => {
     await start(await migrationsTo(34));
     await run(`create role granting_writer nologin;
       alter default privileges in schema ${SCHEMA} grant all on tables to granting_writer`);
@@ -126,7 +126,7 @@ describe('the first rights', () => {
     expect(may).toEqual([{ what: 'select' }]);
   });
 
-  it('come again to a role that was dropped and made anew', async () => {
+  it('are granted again to a role that was dropped and made again', async () => {
     await start();
     await dropRoles();
     await start();
@@ -144,7 +144,7 @@ describe('what an operator takes away', () => {
       'revoke execute on function granting.lists_as_of(timestamptz) from granting_reader',
       ['lists_as_of()'],
     ],
-  ])('stays away over starts, migrations, new columns and views: %s', async (_, revoke, gone) => {
+  ])('stays revoked over starts, migrations, new columns and views: %s', async (_, revoke, gone) => {
     const older = await migrationsTo(999);
     await start(older);
     await run(revoke);
@@ -154,19 +154,19 @@ describe('what an operator takes away', () => {
     expect(await rights('granting_reader')).toEqual(left);
     await start(await migrationsTo(999, LATER));
     await start(await migrationsTo(999, LATER));
-    // What is new comes to who has the rest.
+    // New objects are granted to a role that has the rest.
     expect(await rights('granting_reader')).toEqual([...left, 'later', 'later_live'].toSorted());
     expect(await rights('granting_submitter')).toEqual(await everything());
   });
 
-  it('stays away where it was what later tables get by default', async () => {
+  it('stays revoked if it was a default privilege', async () => {
     await start();
     await run('alter default privileges in schema granting revoke select on tables from granting_reader');
     await start(await migrationsTo(999, LATER));
     expect(await rights('granting_reader')).not.toContain('later');
   });
 
-  it('stays away from a mirror of 0.1.0, which granted it again at each start', async () => {
+  it('stays revoked in a mirror of 0.1.0, which granted it again at each start', async () => {
     await run('create role granting_reader nologin');
     await start(await migrationsTo(3));
     await run(`revoke usage on schema granting from granting_reader; revoke select on granting.account from granting_reader;
@@ -178,7 +178,7 @@ describe('what an operator takes away', () => {
     expect(now.filter((what) => ['usage', 'account'].includes(what))).toEqual([]);
   });
 
-  it('leaves what an operator adds', async () => {
+  it('stays revoked without what an operator adds being taken away', async () => {
     await start();
     await run('grant select on granting.lists to public; grant insert on granting.lists to granting_reader');
     await start(await migrationsTo(999, LATER));
@@ -188,7 +188,7 @@ describe('what an operator takes away', () => {
     ).toEqual([{ all: true, more: true }]);
   });
 
-  it('stays away where the role has another ID on the server where the database was restored', async () => {
+  it('stays revoked if the role has another ID on the server where the database was restored', async () => {
     await start();
     await run(`revoke select on granting.account from granting_reader`);
     await run(`update granting_sync.granted set role_id = '1' where role = 'granting_reader'`);

@@ -16,7 +16,7 @@ beforeEach(async () => {
   for (const userId of ['1', '2', '3']) await ensureAccount(database.db, userId, new Date());
 });
 
-/** Nobody beats here: each owner is dead, and whoever comes takes over. */
+/** Takes the account. No process has heartbeats here, so that every owner counts as dead. */
 async function taken(userId: string, processId: string): Promise<Fence> {
   const result = await takeAccount(database.db, userId, processId, own);
   if (result.state !== 'taken') throw new Error(`owned by ${result.by.processId}`);
@@ -32,7 +32,7 @@ async function owners(): Promise<string> {
 const write = (fence: Fence): Promise<string> => fenced(database.db, fence, () => Promise.resolve('written'));
 
 describe('of several accounts', () => {
-  it('one that was lost takes no more writes, though its owner holds another under an equal token', async () => {
+  it('a lost one gets no more writes, even if its owner holds another under an equal token', async () => {
     const [first, second] = [await taken('1', 'A'), await taken('2', 'A')];
     expect(first.token).toBe(second.token);
     await taken('1', 'B');
@@ -42,7 +42,7 @@ describe('of several accounts', () => {
     expect(await owners()).toBe('B2 A1 -0');
   });
 
-  it('one that was lost writes nothing more under the token of before, though the same process has it again', async () => {
+  it('a lost one gets no writes under its old token, even if the same process has taken it again', async () => {
     const before = await taken('1', 'A');
     const again = await taken('1', 'A');
     await expect(write(before)).rejects.toThrow(LeaseLost);

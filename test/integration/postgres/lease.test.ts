@@ -70,7 +70,7 @@ async function taken(processId: string): Promise<Fence> {
   return result.fence;
 }
 
-/** As if the process had been killed its validity ago. */
+/** As if the process had been killed long enough ago for its heartbeat to expire. */
 const silence = (processId: string): Promise<unknown> =>
   database.db
     .sql`update mirror_sync.process set alive_until = now() - interval '1 s' where process_id = ${processId}`;
@@ -87,7 +87,7 @@ async function content(): Promise<string | undefined> {
 }
 
 describe('an account', () => {
-  it('has one living owner; the next one takes it when the owner is silent, with a greater token', async () => {
+  it('has one living owner; the next one takes it, with a greater token, when the owner is silent', async () => {
     await alive('A');
     const first = await taken('A');
     await alive('B');
@@ -100,7 +100,7 @@ describe('an account', () => {
     expect(BigInt(second.token)).toBeGreaterThan(BigInt(first.token));
   });
 
-  it('is not kept by an owner whose last sign of life lies ahead: the database’s clock went back since', async () => {
+  it('is not kept by an owner whose last heartbeat is in the future: the database’s clock went back', async () => {
     await alive('A');
     await taken('A');
     await database.db
@@ -119,19 +119,19 @@ describe('an account', () => {
     expect((await take('B')).state).toBe('taken');
   });
 
-  it('is free at once when its owner died on this machine, without waiting for the heartbeat to run out', async () => {
+  it('is free at once when its owner died on this machine, before the heartbeat expires', async () => {
     const child = spawn(process.execPath, ['-e', ''], { stdio: 'ignore' });
     const identity = { ...own, pid: child.pid ?? 0, startedTicks: '1' };
     await once(child, 'exit');
     await alive('A', identity);
     await database.db.sql`update mirror_sync.account set owner = 'A'`;
-    // Where the system does not tell (macOS), the heartbeat has to run out.
+    // If the system does not tell (macOS), the heartbeat must expire.
     expect((await take('B')).state).toBe((await isDeadHere(own, identity)) ? 'taken' : 'owned');
   });
 });
 
 describe('the fence', () => {
-  it('makes a takeover wait for a page that is being committed, and never the page come after it', async () => {
+  it('makes a takeover wait for a page that is being committed; no page commits after the takeover', async () => {
     await alive('A');
     const stale = await taken('A');
     const order: string[] = [];
@@ -165,7 +165,7 @@ describe('the fence', () => {
     expect(await content()).toBe('old');
   });
 
-  it('is taken by one owner’s transactions in turn: none waits for another one in Postgres', async () => {
+  it('is taken by an owner’s transactions in turn: none waits for another in Postgres', async () => {
     const bounds = { statement: 3_000, idle: 60_000 };
     const brisk = await openTestDatabase(database.url, { bounds });
     await database.db.sql`update mirror_sync.account set owner = 'me', token = 7`;
@@ -180,7 +180,7 @@ describe('the fence', () => {
     await brisk.close();
   });
 
-  it('ends an owner that hangs in its transaction, so that it blocks nobody for long', async () => {
+  it('ends an owner that hangs in its transaction, so that others do not wait for long', async () => {
     const bounds = { statement: 300, idle: 300 };
     const short: Database = await openTestDatabase(database.url, { bounds });
     await alive('A');
@@ -199,7 +199,7 @@ describe('the fence', () => {
 });
 
 describe('the heartbeat', () => {
-  it('lets the process count itself alive for less time than others do, counted from its beginning', async () => {
+  it('is valid for its own process for less time than for others, from when it was sent', async () => {
     const clock = new VirtualClock();
     const heartbeat = heartbeatOf('V', own, clock);
     expect(heartbeat.ownsUntil()).toBe(-Infinity);
@@ -218,7 +218,7 @@ describe('the heartbeat', () => {
 
 const run = async (text: string): Promise<object[]> => (await database.db.sql<object>`${sql.raw(text)}`).rows;
 
-/** The database's own words that a statement waits, or that none is left. */
+/** Waits until the database shows a waiting statement, or none. */
 const untilSomebodyWaitsForALock = (): Promise<unknown> =>
   eventually('somebody who waits for a lock', async () => (await sessionsWaiting(run)) > 0, 10_000, 5);
 const untilNobodyIsInATransaction = (): Promise<unknown> => {

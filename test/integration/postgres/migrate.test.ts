@@ -93,7 +93,7 @@ describe('a mirror of the first version', () => {
     await copyFile(join(MIGRATIONS, '0001_mirror.sql'), join(first, '0001_mirror.sql'));
     const options = { db: new Db(open.kysely, 'elder'), version: '0.2.0', clock: systemClock };
     await migrate({ ...options, folder: first });
-    // As the daemon adds columns; and one of the operator's own.
+    // Columns as the daemon adds them, and one of the operator's.
     await run(`
       insert into elder_sync.account (_user_id, created_at) values (1, now());
       insert into elder._collections (_user_id, collection, live_rows) values (1, 'lists', 1);
@@ -117,7 +117,7 @@ describe('a mirror of the first version', () => {
     expect(await run(`select name, mine from elder.lists_as_of('2026-01-01Z')`)).toEqual([
       { name: 'before', mine: null },
     ]);
-    // The role was there: it may use what is new, and sees nothing of what was hidden from it.
+    // The role was there: it may use new objects, and sees nothing that was hidden from it.
     const rights = `
       select has_table_privilege('elder_reader', 'elder.' || t || '_history', 'select') as history,
         has_table_privilege('elder_reader', 'elder.' || t || '_versions', 'select') as versions,

@@ -72,7 +72,7 @@ async function besideTransaction(...statements: readonly string[]): Promise<unkn
 }
 
 describe('what a login without rights can lock', () => {
-  it('keeps neither migrations nor new columns nor a key’s first request waiting', async () => {
+  it('makes neither migrations nor new columns nor a key’s first request wait', async () => {
     const name = new URL(open.url).pathname.slice(1);
     await other.query(`create role ${name}_stranger`);
     try {
@@ -115,7 +115,7 @@ describe('a program that finds the lock taken', () => {
     expect(await bringUp(1)).toEqual(['0002_second', '0004_fourth']);
   });
 
-  it('is one that waits at the catalogue where there is no table yet, and leaves nothing behind', async () => {
+  it('waits at the catalogue if there is no table yet, and leaves nothing behind', async () => {
     const refused = await besideTransaction('create schema mirror_sync');
     expect(refused).toBeInstanceOf(DatabaseUnavailable);
     expect((refused as Error).message).toContain(`session ${await pidOf(other)} of`);
@@ -125,7 +125,7 @@ describe('a program that finds the lock taken', () => {
   });
 
   it.each(['create schema mirror_sync', 'a table'])(
-    'looks again when the other one commits the first migration: it waited for %s',
+    'tries again when the other one commits the first migration: it waited for %s',
     async (what) => {
       if (what === 'a table') await other.query('create schema mirror_sync');
       const [first] = await readMigrations(folder.path);
@@ -145,7 +145,7 @@ describe('a program that finds the lock taken', () => {
     },
   );
 
-  it('beside a program of 0.2.0, which has another lock, applies what that one has not', async () => {
+  it('applies what a program of 0.2.0, which has another lock, has not applied', async () => {
     await bringUp(1);
     await second('create table "{schema}".b ();');
     const [, both] = await readMigrations(folder.path);

@@ -55,7 +55,7 @@ describe('what migrations made and is gone is named:', () => {
     const missing = await whatIsMissing(own.db, MIGRATIONS);
     if (lacks === undefined) expect(missing).toBeUndefined();
     else expect(missing).toContain(lacks);
-    // Readers alone miss a view: nothing that is written needs it.
+    // Only readers miss a view: no write needs it.
     const isView = lacks?.includes('view') ?? false;
     expect((await whatIsMissing(own.db, MIGRATIONS, false)) === undefined).toBe(
       lacks === undefined || isView,
@@ -153,7 +153,7 @@ it('doctor tries a write of a page’s size and a column, and leaves nothing', a
   const before = await presentParts(own.db);
   expect(await told()).toBe('ok: takes writes');
   expect(await presentParts(own.db)).toEqual(before);
-  // As a disk that is full, here by a server's own words: only the second table command is refused.
+  // Like a full disk: only the second command on a table is refused.
   await own.db.raw(`create function public.full_disk() returns event_trigger language plpgsql as $$ begin
       raise exception using errcode = '53100', message = 'No space left on device'; end $$;
     create event trigger full_disk on ddl_command_end when tag in ('ALTER TABLE')

@@ -28,13 +28,13 @@ let ofView: LoginRole;
 let ofSome: LoginRole;
 let ofOwnView: LoginRole;
 let ofColumn: LoginRole;
-/** What who may read some tables saw in `changes` after the upgrade, before somebody was bound. */
+/** Rows of `changes` that a reader of some tables saw after the upgrade, before a login was bound. */
 let changesOfSome: unknown;
-/** What who may read one column of a view reads of it, of another column, of the table. */
+/** What a reader of one column of a view gets of that column, of another column, of the table. */
 let columnOfSome: unknown;
 /** Views that the upgrade left with their owner's rights. */
 let keptAsOwner: unknown;
-/** What a login that was bound then got of `changes`, and what binding it again said once it was given the view. */
+/** What a bound login then got of `changes`, and the answer to binding it again after it was granted the view. */
 let changesOfEarly: unknown;
 let boundWithChanges: unknown;
 
@@ -112,7 +112,7 @@ interface Relation {
   readonly ofAccount: boolean;
 }
 
-/** Everything in the schema that the login may read some of. */
+/** Everything in the schema of which the login may read something. */
 const readable = (role: LoginRole): Promise<Relation[]> =>
   run<Relation>(`
     select c.relname as name, exists (
@@ -142,9 +142,9 @@ describe('a login that is bound to one account', () => {
       if ((await foreign(all, from)) === 0) unproven.push(name);
     }
     expect(leaks).toEqual([]);
-    // Where a reader of everything finds no foreign row, that it finds none proves nothing.
+    // If a reader of everything finds no row of others either, the result proves nothing.
     expect(unproven).toEqual([]);
-    // Of no account: what fields there are, and what happened to the database.
+    // Not of an account: which fields there are, and what happened to the database.
     expect(relations.filter(({ ofAccount }) => !ofAccount).map(({ name }) => name)).toEqual([
       '_columns',
       'columns',
@@ -204,7 +204,7 @@ describe('a login that is bound to one account', () => {
     ]);
   });
 
-  it('submits and cancels for its own account alone; another one is as one that there is not', async () => {
+  it('submits and cancels only for its own account; another one is treated as missing', async () => {
     const [queued] = await run<{ id: string }>(
       `select submission_id::text as id from mirror.submissions where _user_id = 1002 and state = 'queued'`,
     );
@@ -220,7 +220,7 @@ describe('a login that is bound to one account', () => {
     expect(await one.run(`select mirror.cancel_submission(${String(made?.['id'])}) as done`)).toEqual([
       { done: true },
     ]);
-    // As whom one acts counts, not as whom one logged in.
+    // The current role counts, not the login.
     const [me] = await run<{ name: string }>('select current_user as name');
     await run(`set role ${one.name}`);
     await expect(run(`select mirror.submit('research', '{}', user_id => 1002)`)).rejects.toThrow(
@@ -229,8 +229,8 @@ describe('a login that is bound to one account', () => {
     await run(`set role ${me?.name}`);
   });
 
-  // A policy binds whom one acts as: as a group, by SET ROLE, a member reads everything.
-  it('is refused while it may become somebody who reads more', async () => {
+  // A policy binds the current role: after SET ROLE to a group, a member reads everything.
+  it('is refused while it may become a role that reads more', async () => {
     for (const group of ['mirror_reader', 'mirror_submitter', 'pg_read_all_data']) {
       const member = await login(group);
       await expect(run(`select mirror_sync.bind_reader('${member.name}', 1001)`)).rejects.toThrow(
@@ -249,7 +249,7 @@ describe('a login that is bound to one account', () => {
     await run('drop view mirror.owned');
   });
 
-  it('is bound in tables and columns that come later, too, and can be bound to another account', async () => {
+  it('is bound in later tables and columns, and can be bound to another account', async () => {
     for (const name of await readdir(MIGRATIONS))
       await copyFile(join(MIGRATIONS, name), join(folder.path, name));
     const later = `create table "{schema}".later (_user_id bigint primary key, note text);
@@ -273,18 +273,18 @@ describe('a login that is bound to one account', () => {
     const others = await run(`select relname from pg_class
       where relnamespace = 'mirror'::regnamespace and relkind = 'v' and not coalesce(reloptions @> '{security_invoker=true}', false) order by 1`);
     expect(others).toEqual([]);
-    // But those that showed some reader of before the upgrade less than they would need of the tables.
+    // Except views that a reader of before the upgrade could read without rights on their tables.
     expect(keptAsOwner).toEqual([{ relname: 'bulk_research_jobs_live' }, { relname: 'changes' }]);
   });
 });
 
-describe('who may read a view and not its tables', () => {
-  it('reads it as before the upgrade, and of the tables no content that it hides', async () => {
+describe('a login that may read a view and not its tables', () => {
+  it('reads the view as before the upgrade, and no content of the tables that the view hides', async () => {
     expect(await ofView.run('select * from mirror.watchlist_live')).toHaveLength(
       (await run('select from mirror.watchlist where _deleted_at is null')).length,
     );
     expect(await ofView.run('select * from mirror.data_quality')).not.toEqual([]);
-    // These never showed rows of tables that their reader may not read.
+    // These never showed rows of tables without the reader's rights.
     for (const name of ['companies', 'credits_daily'])
       expect(await ofView.run(`select * from mirror.${name}`)).toEqual([]);
     for (const text of [
@@ -301,11 +301,11 @@ describe('who may read a view and not its tables', () => {
     expect(boundWithChanges).toContain('reads more than one account by the view mirror.changes');
   });
 
-  it('reads a column of a view that alone was granted', async () => {
+  it('reads the only column of a view that was granted', async () => {
     expect(columnOfSome).toEqual([true, false, false]);
   });
 
-  it('reads views of somebody’s own over ours', async () => {
+  it('reads a user’s own views over ours', async () => {
     const rows = await ofOwnView.run('select * from own.lists');
     expect(rows).toHaveLength((await run('select from mirror.lists where _deleted_at is null')).length);
     expect(await ofView.run('select * from own.lists')).toEqual(rows);

@@ -29,13 +29,13 @@ describe.runIf(isPgbouncerTested())('through pgbouncer in transaction mode', () 
     open = await openTestDatabase(pooler.url);
     ends.push(() => open.close());
   });
-  // In the order of their making, last first: what could not be made is not there to be ended.
+  // Last made, first ended. Some may be missing, if the set-up failed.
   const ends: (() => Promise<void>)[] = [];
   afterAll(async () => {
     for (const end of ends.toReversed()) await end();
   });
 
-  it('says what is wrong where it pools by statement', async () => {
+  it('is refused, with the remedy, if it pools by statement', async () => {
     const byStatement = await startPgbouncer(database.url, 'statement');
     ends.push(() => byStatement.stop());
     await expect(migrateTo(byStatement.url, 'mirror')).rejects.toThrow(
@@ -103,14 +103,14 @@ describe.runIf(isPgbouncerTested())('through pgbouncer in transaction mode', () 
     expect(rows).toEqual([{ rows: 3 * users.length, least: 2, most: 2 }]);
   });
 
-  it('leaves no setting of a transaction behind for the connection’s next user', async () => {
+  it('leaves no setting of a transaction to the connection’s next user', async () => {
     await open.kysely.transaction().execute((trx) => sql`select 1`.execute(trx));
     const { rows } = await open.db.sql`select current_setting('statement_timeout') as statement,
       current_setting('idle_in_transaction_session_timeout') as idle`;
     expect(rows).toEqual([{ statement: '0', idle: '0' }]);
   });
 
-  it('finds out that LISTEN is dead, and looks each second', async () => {
+  it('makes LISTEN deliver nothing, which is noticed: the program looks each second', async () => {
     const lines: string[] = [];
     const bell = new Doorbell();
     const causes: boolean[] = [];

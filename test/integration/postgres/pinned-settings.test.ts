@@ -19,7 +19,7 @@ afterEach(async () => {
   for (const end of ends.splice(0).toReversed()) await end();
 });
 
-/** A migrated database with such settings, as a DBA gives them to every login. */
+/** A migrated database with these settings for every login. */
 async function databaseWith(
   settings: Readonly<Record<string, string>>,
 ): Promise<Database & { readonly url: string }> {
@@ -49,7 +49,7 @@ const TURNED = {
 };
 
 describe('settings of a login or a database', () => {
-  it('change neither how a statement is read nor what it prints, in a transaction or without one', async () => {
+  it('change neither how a statement is read nor what it returns, in a transaction or without one', async () => {
     const { db } = await databaseWith(TURNED);
     const query = sql`select timestamptz '2026-03-04 05:06:07.125+00' as moment, interval '-1 day 2 hours' as span,
       date_trunc('day', timestamptz '2026-03-04 23:00+00')::text as day, ${'a\\b'}::text || '\\' as text,
@@ -77,7 +77,7 @@ describe('settings of a login or a database', () => {
     expect((await db.sql`select 1 as one`).rows).toEqual([{ one: 1 }]);
   });
 
-  it('leave a literal what it is', async () => {
+  it('do not change what a literal means', async () => {
     const texts = [
       'a',
       `it's`,
@@ -130,11 +130,14 @@ describe('settings of a login or a database', () => {
       /has search_path = public, pg_catalog: .*alter role \S+ set search_path = "\$user", public/,
     ],
     ['restrict_nonsystem_relation_kind', `'view'`, /views or foreign tables can't be read.*_kind = ''/],
-  ])('that can’t be otherwise are named before anything is touched: %s', async (setting, value, message) => {
-    const { db } = await databaseWith({ [setting]: value });
-    const asked = pendingMigrations({ db, folder: MIGRATIONS, version: programVersion() });
-    await expect(asked).rejects.toThrow(message);
-  });
+  ])(
+    'that the program can’t work with are named before anything is touched: %s',
+    async (setting, value, message) => {
+      const { db } = await databaseWith({ [setting]: value });
+      const asked = pendingMigrations({ db, folder: MIGRATIONS, version: programVersion() });
+      await expect(asked).rejects.toThrow(message);
+    },
+  );
 });
 
 describe('functions of the mirror', () => {

@@ -13,7 +13,7 @@ beforeEach(async () => {
   steps = [];
 });
 
-/** Time passes where somebody waits between attempts, and by `passes`. */
+/** A clock that advances while a caller waits between attempts, and by `passes`. */
 class Hours implements Clock {
   readonly waits: number[] = [];
   #ms = 0;
@@ -23,7 +23,7 @@ class Hours implements Clock {
   monotonic(): number {
     return this.#ms;
   }
-  /** Who looks for the holder of a lock waits in the real time. */
+  /** The search for the holder of a lock waits in real time. */
   sleep(ms: number, signal?: AbortSignal): Promise<void> {
     if (ms === LOCK_MS / 6) return systemClock.sleep(ms, signal);
     this.waits.push(ms);
@@ -43,7 +43,7 @@ function run<T>(clock: Clock, attempts: number, work: (trx: Db) => Promise<T>) {
   return retried({ db: open.db, clock, patience, failure: 'nothing was changed', onStep }, work);
 }
 
-/** A transaction that has `mirror.a` as somebody who makes an index has it, or reads it, while `work` lasts. */
+/** A transaction that locks `mirror.a` as CREATE INDEX does, or reads it, while `work` lasts. */
 async function beside<T>(
   mode: 'share update exclusive' | 'access share',
   work: () => Promise<T>,
@@ -59,7 +59,7 @@ const refused = (trx: Db): Promise<void> =>
   trx.raw(`do $$ begin raise 'locked' using errcode = '55P03'; end $$`);
 
 describe('changes that wait for a lock', () => {
-  it('await the end of a long transaction, and let others write meanwhile', async () => {
+  it('wait for the end of a long transaction, and let others write meanwhile', async () => {
     const locked = await beside('share update exclusive', async () => {
       const locking = run(systemClock, 20, lock);
       await eventually('an attempt to give way', () => steps.length > 0);
@@ -72,20 +72,20 @@ describe('changes that wait for a lock', () => {
     expect(steps[0]).toMatch(/^waiting for session \d+ of /);
   });
 
-  it('do not wait for readers where these are not in the way', async () => {
+  it('do not wait for readers that are not in the way', async () => {
     const hours = new Hours();
     await beside('access share', () => run(hours, 1, lock));
     expect(hours.waits).toEqual([]);
   });
 
-  it('say who has a table for good', async () => {
+  it('name the session that keeps a table', async () => {
     const waiting = beside('share update exclusive', () => run(new Hours(), 2, lock));
     await expect(waiting).rejects.toThrow(
       /^nothing was changed: session \d+ of \w+ \(.*its transaction began .*"select pg_terminate_backend\(\d+\)" ends it\) keeps a lock/,
     );
   });
 
-  it('count the time of all attempts, and leave others time between two, longer after each', async () => {
+  it('count the time of all attempts, and wait between them, longer after each', async () => {
     const hours = new Hours();
     let tries = 0;
     const { attempts, tookMs } = await run(hours, 3, async (trx) => {

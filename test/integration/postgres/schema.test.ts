@@ -31,7 +31,7 @@ describe('the schema', () => {
     expect(types).toBe(tableTypes(dump, sources));
   });
 
-  it('can be distributed by _user_id: every table has it but those that know no account', async () => {
+  it('can be distributed by _user_id: every table of accounts has it', async () => {
     const without = await column(sql`
       select c.relname as name from pg_class c
       where c.relnamespace::regnamespace::text in ('mirror', 'mirror_sync') and c.relkind = 'r'

@@ -38,7 +38,7 @@ describe('statements of a transaction', () => {
     expect(answered.toSorted()).toEqual(['1', '2', '3']);
   });
 
-  it('fail by what went wrong first, and leave nothing', async () => {
+  it('fail with the first error, and leave nothing', async () => {
     const failing = db.transaction(async (trx) => {
       const nested = (async () => {
         await note(trx, 'before');
@@ -50,7 +50,7 @@ describe('statements of a transaction', () => {
     expect(await noted()).toEqual([]);
   });
 
-  it('are not sent any more once the work has ended: they would be outside of the transaction', async () => {
+  it('are no longer sent once the work has ended: they would be outside of the transaction', async () => {
     let left: Db | undefined;
     let late: Promise<unknown> | undefined;
     const goOn = async (trx: Db): Promise<void> => {
@@ -64,7 +64,7 @@ describe('statements of a transaction', () => {
       throw new Error('found wanting');
     });
     await expect(failing).rejects.toThrow('found wanting');
-    // Whoever notices first: the connection, or Kysely.
+    // Either the connection or Kysely notices first.
     await expect(late).rejects.toThrow(/ended|rolled back/);
     if (left === undefined) throw new Error('no transaction');
     const later = left.state.deleteFrom('command').execute();

@@ -64,7 +64,7 @@ describe('a schema that something else has taken', () => {
     expect(await refused('public')).toContain('the table public.submissions of postgres and 2 more. ');
   });
 
-  it('is named where it lies in the place of the daemon’s own state', async () => {
+  it('is named if it is in the schema of the daemon’s state', async () => {
     await run('create schema mirror_sync; create table mirror_sync.process (id int)');
     expect(await refused('mirror')).toContain('the table mirror_sync.process of postgres');
     await run('drop table mirror_sync.process; create table mirror_sync.migration (version int)');
@@ -74,7 +74,7 @@ describe('a schema that something else has taken', () => {
     );
   });
 
-  it('is named where this user may make nothing in it', async () => {
+  it('is named if this user can make nothing in it', async () => {
     await run(`create role taker login password 'p'; create schema mirror_sync;
       do $$ begin execute format('grant create on database %I to taker', current_database()); end $$`);
     const url = new URL(database.url);
@@ -85,7 +85,7 @@ describe('a schema that something else has taken', () => {
     await run('drop owned by taker; drop role taker');
   });
 
-  it('is shared where it has nothing of the mirror’s names', async () => {
+  it('is shared if it has none of the mirror’s names', async () => {
     await run('create table public.customers (id int); create schema mirror_sync');
     await migrateTo(database.url, 'public');
     expect(await run('select count(*)::int as n from public.freshness')).toEqual([{ n: 0 }]);
@@ -95,7 +95,7 @@ describe('a schema that something else has taken', () => {
 });
 
 describe('schemas that a DBA made for a login that may make none', () => {
-  /** Runs `use` with the URL of such a login. */
+  /** Runs `use` with the login's URL. */
   async function asLogin(use: (url: string) => Promise<void>): Promise<void> {
     const name = `login_${randomBytes(6).toString('hex')}`;
     const url = new URL(database.url);
@@ -121,7 +121,7 @@ describe('schemas that a DBA made for a login that may make none', () => {
     });
   });
 
-  it('are refused where they hold something else, with the remedy', async () => {
+  it('are refused, with the remedy, if they hold something else', async () => {
     await asLogin(async (url) => {
       await run('create table mirror.account (id int)');
       await expect(migrateTo(url, 'mirror')).rejects.toThrow(

@@ -18,7 +18,7 @@ import type { TestDatabase } from '../../support/postgres/postgres.ts';
 
 let database: TestDatabase;
 let open: Database;
-/** A program of 0.2.0, or somebody else beside us. */
+/** A session of a program of 0.2.0 or of another user. */
 let other: pg.Client;
 
 beforeEach(async () => {
@@ -38,7 +38,7 @@ const upgrade = () =>
 const pending = async (which: typeof pendingMigrations | typeof neededMigrations): Promise<number> =>
   (await which({ db: open.db, folder: MIGRATIONS, version: programVersion() })).length;
 
-/** Brings it to what this version needs, as beside a process of 0.2.0, which then ends. */
+/** Applies what this version needs, beside a process of 0.2.0, which then ends. */
 async function besideAnOlder(): Promise<void> {
   await other.query(HEARTBEAT_OF_020, [12]);
   await upgrade();
@@ -88,7 +88,7 @@ describe('a mirror of 0.2.0', () => {
     expect(has).toEqual({ accounts: 2, histories: 2, deletions: 2, events: 2, quarantined: 2, states });
   });
 
-  it('keeps each row and each value of each column that there still is', async () => {
+  it('keeps each row, and each value of each column that still exists', async () => {
     const before = await columns();
     const rows = await content(before);
     expect(await upgrade()).toMatchObject({ waiting: undefined });
@@ -109,7 +109,7 @@ describe('a mirror of 0.2.0', () => {
         gone.push(...all.filter((column) => !left.includes(column)).map((column) => `${name}.${column}`));
       }
     }
-    // What is dropped is the daemon's own, and nobody's data.
+    // Drops concern the daemon's state, not data.
     expect(gone.length).toBeGreaterThan(0);
     expect(gone.filter((each) => !each.startsWith('mirror_sync.'))).toEqual([]);
     const now = await content(kept);
@@ -130,7 +130,7 @@ describe('a mirror of 0.2.0', () => {
     expect(empty).toEqual([]);
   });
 
-  it('is brought to this version but for what is dropped while a program of 0.2.0 lives, which may go on and begin again', async () => {
+  it('gets all but drops while a program of 0.2.0 lives, which may go on and restart', async () => {
     await other.query(HEARTBEAT_OF_020, [12]);
     const { applied, waiting } = await upgrade();
     expect(applied).toContain('0033_row_story');
@@ -139,7 +139,7 @@ describe('a mirror of 0.2.0', () => {
     );
     expect(await pending(neededMigrations)).toBe(0);
     expect(await pending(pendingMigrations)).toBe(1);
-    // All that 0.2.0 has is there, and takes what 0.2.0 writes.
+    // Everything of 0.2.0 is there, and accepts the writes of 0.2.0.
     await other.query('select previous_scheme from mirror_sync.registration');
     await other.query(HEARTBEAT_OF_020, [-1]);
 
@@ -149,7 +149,7 @@ describe('a mirror of 0.2.0', () => {
     );
   });
 
-  it('waits for a process of 0.2.0 that is just beginning, and after the drop takes no heartbeat of one', async () => {
+  it('waits for a process of 0.2.0 that just begins, and accepts no heartbeat of one after the drop', async () => {
     await besideAnOlder();
     await other.query('begin');
     await other.query(HEARTBEAT_OF_020, [12]);
@@ -163,7 +163,7 @@ describe('a mirror of 0.2.0', () => {
     });
   });
 
-  it('looks for older processes once none can begin: their table is locked while the drop waits', async () => {
+  it('is searched for older processes when none can begin: their table is locked while the drop waits', async () => {
     await besideAnOlder();
     await other.query('begin; select from mirror_sync.registration');
     const observer = await openTestDatabase(database.url);
@@ -186,7 +186,7 @@ describe('a mirror of 0.2.0', () => {
     }
   });
 
-  it('is left as it is where somebody uses what is dropped: the program works without', async () => {
+  it('stays as it is if a session uses what is dropped: the program works without the drop', async () => {
     await besideAnOlder();
     await other.query('begin; select from mirror_sync.registration');
     expect((await upgrade()).waiting).toMatch(KEPT);
@@ -195,7 +195,7 @@ describe('a mirror of 0.2.0', () => {
     expect(await upgrade()).toMatchObject({ applied: ['0034_dead_state'] });
   });
 
-  it('stands in no newer program’s way meanwhile: what is left has a default, or may be null', async () => {
+  it('works with newer programs meanwhile: left columns have a default, or may be null', async () => {
     await besideAnOlder();
     const left = await columns();
     const required =

@@ -12,7 +12,7 @@ const never = new AbortController().signal;
 
 afterEach(() => stopAll(services.splice(0)));
 
-/** @param causes gets, for each wake-up, whether somebody rang */
+/** @param causes gets `isRung` of each wake-up */
 async function listen(schema: string, lines: string[] = [], causes: boolean[] = []): Promise<Doorbell> {
   const bell = new Doorbell();
   const log = {
@@ -43,7 +43,7 @@ describe('wake-ups', () => {
     expect(other.rung).toBe(false);
   });
 
-  it('go on after the connection was lost, which is itself a reason to look', async () => {
+  it('continue after the connection was lost, which is a reason to look, too', async () => {
     const lines: string[] = [];
     const causes: boolean[] = [];
     const bell = await listen('mirror', lines, causes);
@@ -55,13 +55,13 @@ describe('wake-ups', () => {
     await wake(database.db);
     await bell.heard(never);
     expect(lines).toEqual([]);
-    // What was missed while it listened to nobody counts as rung.
+    // Notifications that it may have missed count as rung.
     expect([causes[0], causes[1], causes.at(-1)]).toEqual([true, false, true]);
   });
 });
 
 describe('notifications', () => {
-  it('tell what changed after the commit, one for a table and account, with the greatest change', async () => {
+  it('tell changes after the commit, one for a table and account, with the greatest change ID', async () => {
     const client = new pg.Client({ connectionString: database.url });
     await client.connect();
     await client.query('listen mirror_changes');

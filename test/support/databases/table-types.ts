@@ -7,7 +7,6 @@ const SCHEMAS = [
   { schema: 'mirror_sync', field: 'state', name: 'StateTables', of: "the daemon's own state" },
 ] as const;
 
-/** `Bigint` and `Json` are of src/postgres/column-types.ts. */
 const TYPES: Readonly<Record<string, string>> = {
   bigint: 'Bigint',
   numeric: 'Bigint',
@@ -21,6 +20,28 @@ const TYPES: Readonly<Record<string, string>> = {
   'double precision': 'number',
   'timestamp with time zone': 'Date',
 };
+
+/** What the file begins with: how columns are read, inserted and updated. */
+const HEAD = `// Generated from migrations/schema.sql by: node test/support/databases/dump-schema.ts. Not to be edited.
+
+import type { ColumnType } from 'kysely';
+
+/** A column that may be null. */
+type OrNull<T> = [T] extends [ColumnType<infer Read, infer Inserted, infer Updated>]
+  ? ColumnType<Read | null, Inserted | null | undefined, Updated | null>
+  : ColumnType<T | null, T | null | undefined, T | null>;
+
+/** A column with a default. Kysely's own type drops what a ColumnType says of inserts and updates. */
+type Generated<T> = [T] extends [ColumnType<infer Read, infer Inserted, infer Updated>]
+  ? ColumnType<Read, Inserted | undefined, Updated>
+  : ColumnType<T, T | undefined, T>;
+
+/** bigint: decimal digits; numbers may be written. */
+type Bigint = ColumnType<string, string | number | bigint, string | number | bigint>;
+
+/** jsonb: parsed when read (\`::text\` keeps digits beyond double precision), text when written. */
+type Json = ColumnType<unknown, string, string>;
+`;
 
 /**
  * The tables on which `sources` build queries, as Kysely's types; other statements are SQL, whose types stand beside them.
@@ -43,13 +64,7 @@ export function tableTypes(dump: string, sources: readonly string[]): string {
       '',
     ];
   }).join('\n');
-  return [
-    '// Generated of migrations/schema.sql by: node test/support/databases/dump-schema.ts. Not to be edited.',
-    '',
-    "import type { Bigint, Generated, Json, OrNull } from './column-types.ts';",
-    '',
-    text,
-  ].join('\n');
+  return `${HEAD}\n${text}`;
 }
 
 /** `  live_rows bigint default 0 not null,`; nothing of a constraint. */

@@ -12,11 +12,11 @@ import { heldClock } from './held-clock.ts';
 import { shadowClock } from '../../../support/clocks/shadowed-clock.ts';
 import { dueLists } from '../../../support/mirror/due-lists.ts';
 
-// In the first two tests, moments are moved forward: that is what the database sees of them when its clock went back.
+// The first two tests move times forward: the database sees them so after its clock went back.
 
 const scene = installed();
 const { run } = scene;
-/** Of each test its own: a process knows what it did under a fence. */
+/** A new account for each test: a process knows what it did under a fence. */
 const opened = (): Fence => ({ userId: '7', owner: 'owner', token: '1' });
 let SEVEN: Fence;
 beforeEach(() => {
@@ -24,7 +24,7 @@ beforeEach(() => {
 });
 const HOUR = `interval '1 hour'`;
 
-it('nothing of an account that is opened waits for a moment that lies ahead', async () => {
+it('after the clock went back, nothing of an opened account waits for a time in the future', async () => {
   const { db } = scene.database;
   await run(`
     insert into mirror_sync.scope (_user_id, collection, parent, last_read_at, full_at)
@@ -50,7 +50,7 @@ it('nothing of an account that is opened waits for a moment that lies ahead', as
   }
 });
 
-it('moments that may lie ahead, or do not, stay as they are', async () => {
+it('times that may be in the future, or are not, stay as they are', async () => {
   await run(`
     insert into mirror_sync.candidate (_user_id, collection, key, kind, obs, at)
       values (7, 'lists', '1', 'snapshot', 1, now() + interval '2 s');
@@ -65,7 +65,7 @@ it('moments that may lie ahead, or do not, stay as they are', async () => {
 
 describe('a step of the clock under an owner', () => {
   const nothing = (): Promise<void> => Promise.resolve();
-  /** An account whose moments are of now, its owner's connection, and what steps that one's clock. */
+  /** An account with current times, its owner's connection, and a function that steps that connection's clock. */
   const owned = async () => {
     const step = await shadowClock(scene.database.url);
     const { db } = await scene.opened(scene.database.url);
@@ -79,7 +79,7 @@ describe('a step of the clock under an owner', () => {
         values (7, 'k', 'other', 1, 5, now() + interval '10 s', array[now() + interval '60 s'])`);
     return { db, step };
   };
-  /** By how many minutes each moment lies ahead of when it was stored. */
+  /** By how many minutes each time is later than when it was stored. */
   const moved = async (): Promise<unknown> => {
     const minutes = (moment: string): string => `round(extract(epoch from ${moment} - now()) / 60)::int`;
     const rows = await run(`
@@ -90,7 +90,7 @@ describe('a step of the clock under an owner', () => {
     return rows[0];
   };
 
-  it('back moves what lies ahead with it, and has the account opened again', async () => {
+  it('back moves times in the future with it, and has the account opened again', async () => {
     const { db, step } = await owned();
     await step(-3_600_000);
     const write = vi.fn(nothing);
@@ -107,12 +107,12 @@ describe('a step of the clock under an owner', () => {
     });
     await expect(fenced(db, SEVEN, write)).rejects.toBeInstanceOf(ClockStepped);
     expect(write).not.toHaveBeenCalled();
-    // Nothing happens twice, and the row is still its owner's, which releases it.
+    // Nothing happens twice. The row still belongs to its owner, which releases it.
     await expect(fenced(db, opened(), write)).resolves.toBeUndefined();
     expect(await moved()).toMatchObject({ suspected: -60, slots: -60 });
   });
 
-  it('ahead moves what waits with it, and no claim: the time may be gone', async () => {
+  it('ahead moves waits with it, but not as of when rows are mirrored: the machine may have slept', async () => {
     const { db, step } = await owned();
     await step(3_600_000);
     await expect(fenced(db, SEVEN, nothing)).rejects.toThrow(/clock went ahead by 60 min/);
@@ -128,7 +128,7 @@ describe('a step of the clock under an owner', () => {
     });
   });
 
-  it.each([-3_600_000, 3_600_000])('of %i ms loses no slot that its owner gives back', async (byMs) => {
+  it.each([-3_600_000, 3_600_000])('of %i ms loses no slot that its owner returns', async (byMs) => {
     const { db, step } = await owned();
     const before = Date.now();
     await step(byMs);
@@ -144,7 +144,7 @@ describe('a step of the clock under an owner', () => {
       expect(Math.abs(at - (freed[index] ?? 0) - byMs)).toBeLessThan(5_000);
   });
 
-  it('of a few seconds is none', async () => {
+  it('of a few seconds does not count', async () => {
     const { db, step } = await owned();
     for (const seconds of [-10, 3, -9]) {
       await step(seconds * 1_000);
@@ -153,7 +153,7 @@ describe('a step of the clock under an owner', () => {
     expect(await moved()).toMatchObject({ suspected: 0, slots: 0, walking: true });
   });
 
-  it.each([-3_600_000, 3_600_000])('of %i ms loses no outcome of what was sent', async (aheadMs) => {
+  it.each([-3_600_000, 3_600_000])('of %i ms loses no outcome of a sent submission', async (aheadMs) => {
     const { db, step } = await owned();
     await scene.open({ db });
     await scene.queue();
@@ -164,7 +164,7 @@ describe('a step of the clock under an owner', () => {
     expect(await scene.states()).toEqual(['accepted']);
   });
 
-  it('ends the work on all accounts of its process, which notices it by its heartbeat', async () => {
+  it('ends the work on all accounts of the process, whose heartbeat notices it', async () => {
     const { db, step } = await owned();
     const accounts = new OwnedAccounts();
     const ended: string[] = [];
@@ -195,7 +195,7 @@ describe('a step of the clock under an owner', () => {
     await step(0);
     await next();
     expect(steps).toEqual([-60, 60]);
-    // Its moments moved with the clock, both times.
+    // Its times moved with the clock, both times.
     await eventually('the second end', () => ended.length > 1);
     await heartbeat.stop();
   });

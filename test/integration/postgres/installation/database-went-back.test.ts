@@ -18,7 +18,7 @@ import { OPERATOR } from '../../../support/mirror/operator.ts';
 const newAccount = testAccounts();
 const AT = new Date('2026-01-01T00:00:00Z');
 
-/** An account with one committed page of jobs, as another process finds it that then works on it. */
+/** An account with one committed page of jobs, taken by another process. */
 async function withPage(): Promise<MirroredAccount> {
   const account = await newAccount();
   await account.page('research_jobs', jobs(1, 2));
@@ -56,7 +56,7 @@ const stored = async ({ database }: MirroredAccount): Promise<string[]> =>
 
 type Write = (account: MirroredAccount) => Promise<unknown>;
 
-/** What rests on the two observations that this process knows to be committed. */
+/** Writes that rest on the two observations that this process knows to be committed. */
 const WRITES: readonly (readonly [string, Write])[] = [
   ['a page', (account) => account.page('research_jobs', jobs(3), { obs: 3, after: 2 })],
   ['a page that changes nothing', (account) => account.page('research_jobs', jobs(1), { obs: 3, after: 2 })],
@@ -89,20 +89,20 @@ beforeEach(async () => {
   account = await newAccount();
 });
 
-describe('where the last observation is not there any more', () => {
-  it.each(WRITES)('%s is not written, and the account is over for its owner', async (_, write) => {
+describe('after the last observation was lost', () => {
+  it.each(WRITES)('%s is not written, and the owner loses the account', async (_, write) => {
     const account = await withPage();
     await proveAbsent(account, 'research_jobs', jobs(1));
     await setObservation(account, 1);
     const before = await stored(account);
     await expect(write(account)).rejects.toBeInstanceOf(DatabaseWentBack);
     expect(await stored(account)).toEqual(before);
-    // Also what rests on no observation: everything in memory of the account is void.
+    // Writes that rest on no observation as well: all that the process remembers of the account is void.
     const { db } = account.database;
     await expect(fenced(db, account.fence, () => Promise.resolve())).rejects.toBeInstanceOf(DatabaseWentBack);
   });
 
-  it.each(WRITES)('%s is superseded where there are more, and the owner goes on', async (_, write) => {
+  it.each(WRITES)('%s is superseded if there are later ones, and the owner continues', async (_, write) => {
     const account = await withPage();
     await setObservation(account, 1_000_002);
     const before = await stored(account);
@@ -113,8 +113,8 @@ describe('where the last observation is not there any more', () => {
   });
 });
 
-describe('where commits of other scopes are gone', () => {
-  it('the account’s change ID tells it to whatever is written next', async () => {
+describe('after commits of other scopes were lost', () => {
+  it('the next write notices it by the account’s change ID', async () => {
     await account.page('lists', '[{"list_id":1}]');
     const { userId } = account.fence;
     await setBack(account);
@@ -122,7 +122,7 @@ describe('where commits of other scopes are gone', () => {
     expect(await account.query(`select 1 from mirror.research_jobs where _user_id = ${userId}`)).toEqual([]);
   });
 
-  it('another process, which knows nothing of them, goes on', async () => {
+  it('another process, which does not know them, continues', async () => {
     await account.page('lists', '[{"list_id":1}]');
     await setBack(account);
     const other = await openTestDatabase(account.database.url);
@@ -136,7 +136,7 @@ describe('where commits of other scopes are gone', () => {
   });
 });
 
-describe('what this process committed before it took the account anew', () => {
+describe('a commit of this process before it took the account again', () => {
   /** Another fence of the same process, as after an outage. */
   const takenAnew = ({ database, fence }: MirroredAccount): Promise<MirroredAccount> =>
     MirroredAccount.make(database, fence.userId);
@@ -151,23 +151,23 @@ describe('what this process committed before it took the account anew', () => {
     account.query(`insert into mirror.recoveries (detected_at, reason) values (${at}, 'tests')`);
   const RECOVERIES = 'delete from mirror.recoveries';
 
-  it('is missed by the new fence, and by each one after it', async () => {
+  it('is missed by the new fence, and by each later one', async () => {
     const account = await committed();
     await setBack(account);
     for (let n = 0; n < 2; n += 1) await expect(write(account)).rejects.toBeInstanceOf(DatabaseWentBack);
   });
 
-  it('is missed also where the last commit was not answered', async () => {
+  it('is missed even if the last commit was not answered', async () => {
     const account = await committed();
     await cutCommit(account);
-    // Whatever became of that commit, the one before it was there.
+    // In either case, the commit before it was there.
     await account.query(
       `update mirror_sync.account set change_id = ${changeId(0)} where _user_id = ${account.fence.userId}`,
     );
     await expect(write(account)).rejects.toBeInstanceOf(DatabaseWentBack);
   });
 
-  it('is there, or more, where nothing went back', async () => {
+  it('is not missed if nothing went back', async () => {
     const account = await committed();
     await expect(write(account)).resolves.toMatchObject(APPLIED);
     await account.query(
@@ -176,7 +176,7 @@ describe('what this process committed before it took the account anew', () => {
     await expect(write(account)).resolves.toMatchObject(APPLIED);
   });
 
-  it('is missed no more once that is recorded', async () => {
+  it('is no longer missed once a recovery is recorded', async () => {
     const account = await committed();
     await setBack(account);
     await recover(account, 'now()');
@@ -189,7 +189,7 @@ describe('what this process committed before it took the account anew', () => {
     }
   });
 
-  it('is missed where a record that it knew of is gone, whatever the change ID says', async () => {
+  it('is missed if a recovery that it knew is lost, whatever the change ID', async () => {
     await recover(account, `now() - interval '1 s'`);
     await recover(account, 'now()');
     await account.page('lists', '[{"list_id":1}]');
@@ -219,7 +219,7 @@ describe('a server that writes another timeline', () => {
     await account.query(`insert into mirror_sync.installation (created_at, nodes)
       values (now(), '{"${row?.system}": "000000FF"}') on conflict (singleton) do update set nodes = excluded.nodes`);
     try {
-      // It knows the one that it saw at first.
+      // It knows the timeline that it saw first.
       await expect(account.page('research_jobs', jobs(1))).resolves.toMatchObject({ state: 'applied' });
       const next = await MirroredAccount.make(account.database, account.fence.userId);
       const error = await next.page('research_jobs', jobs(2)).catch((cause: unknown) => cause);
@@ -232,10 +232,10 @@ describe('a server that writes another timeline', () => {
 });
 
 describe('a commit that is not answered', () => {
-  it('leaves its outcome unknown: the account is to be opened anew, whatever became of it', async () => {
+  it('leaves its outcome unknown: the account must be opened again in either case', async () => {
     await account.page('research_jobs', jobs(1));
     await cutCommit(account);
-    // Both outcomes are as good: neither is taken for a database that went back.
+    // Neither outcome counts as a database that went back.
     const { db } = account.database;
     const one = await fenced(db, account.fence, async (trx) => {
       const { rows } = await sql<{ n: number }>`select 1 as n`.execute(trx);

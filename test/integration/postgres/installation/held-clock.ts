@@ -1,7 +1,7 @@
 import { type Clock, systemClock } from '@research-mirror/runtime/clock';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
 
-/** A clock on which one sleeper sleeps until the test wakes it: its waits (ms), and what wakes it until it sleeps again. */
+/** A clock whose one sleeper sleeps until the test calls `next`, which returns at its next sleep. `waits` are in ms. */
 export function heldClock() {
   const waits: number[] = [];
   let wake = (): void => {};

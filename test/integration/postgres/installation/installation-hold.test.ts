@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
+import { SUBMISSION_STATES } from '../../../../src/model/submission.ts';
 import { releaseSubmissions } from '../../../../src/postgres/hold.ts';
 import { createInstallation, openInstallation } from '../../../../src/postgres/installation.ts';
 import { installed } from '../../../support/databases/installed.ts';
@@ -12,7 +13,7 @@ const { run, open, options, queue, states, storeOf, silence } = scene;
 describe('a gap without a daemon', () => {
   beforeEach(() => open());
 
-  it('of more than ten minutes holds what is queued', async () => {
+  it('of more than ten minutes holds queued submissions', async () => {
     await queue();
     await silence(11 * 60);
     expect((await open())?.why).toMatch(/no daemon was running for 11 minutes/);
@@ -23,7 +24,7 @@ describe('a gap without a daemon', () => {
     expect(await states()).toEqual(['held']);
   });
 
-  it('of less holds nothing, nor any gap where nothing is queued', async () => {
+  it('of less time, or without queued submissions, holds nothing', async () => {
     await queue();
     await silence(9 * 60);
     expect(await open()).toBeUndefined();
@@ -33,7 +34,7 @@ describe('a gap without a daemon', () => {
     expect(await open()).toBeUndefined();
   });
 
-  it('lets nothing be claimed before somebody has judged it', async () => {
+  it('lets nothing be claimed before a process has checked the database', async () => {
     await queue();
     const [queued] = await storeOf().queued(1);
     await silence(11 * 60);
@@ -43,7 +44,7 @@ describe('a gap without a daemon', () => {
     expect(await states()).toEqual(['held']);
   });
 
-  it('is what a database is in that nobody has opened', async () => {
+  it('is assumed of a database that no process has opened', async () => {
     await queue();
     await run('delete from mirror_sync.installation');
     await expect(storeOf().claim('1')).rejects.toThrow(/openInstallation/);
@@ -51,7 +52,7 @@ describe('a gap without a daemon', () => {
 });
 
 describe('a step of the clock ahead', () => {
-  /** A daemon's look, again and again, with submissions queued; between its first two the database's clock steps. */
+  /** A daemon's looks with submissions queued. Between the first two the database's clock steps. */
   const lookAfter = async (wallMs: number) => {
     const step = await shadowClock(scene.database.url);
     const { db } = await scene.opened(scene.database.url);
@@ -73,12 +74,12 @@ describe('a step of the clock ahead', () => {
     return { hold: service.hold()?.why, isSent: claimed !== undefined };
   };
 
-  it('holds nothing, and what is queued is sent within 4 s: this process was there all the time', async () => {
+  it('holds nothing, and queued submissions are sent within 4 s: the process ran all the time', async () => {
     await open();
     expect(await lookAfter(4_000)).toEqual({ hold: undefined, isSent: true });
   });
 
-  it('holds what is queued where this machine’s clock went ahead, too: both may have been set back', async () => {
+  it('holds queued submissions if this machine’s clock went ahead, too: both may have been set back', async () => {
     await open();
     expect(await lookAfter(3_600_000)).toEqual({
       hold: expect.stringMatching(/^by the database’s clock no daemon was running for 60 minutes/) as string,
@@ -88,7 +89,7 @@ describe('a step of the clock ahead', () => {
 });
 
 describe('a step of the clock back', () => {
-  it('leaves each sign of life later than the one before: an older database is still told by it', async () => {
+  it('leaves each sign of life later than the one before, which still shows an older database', async () => {
     const step = await shadowClock(scene.database.url);
     const { db } = await scene.opened(scene.database.url);
     const look = async (): Promise<number> =>
@@ -102,7 +103,7 @@ describe('a step of the clock back', () => {
 });
 
 describe('a hold', () => {
-  it('that was released while no daemon ran is over for the next one', async () => {
+  it('that was released while no daemon ran has ended for the next one', async () => {
     await open();
     await queue();
     await silence(3_600);
@@ -113,7 +114,7 @@ describe('a hold', () => {
     expect(await states()).toEqual(['queued']);
   });
 
-  it('is logged once by the service that writes signs of life, and its end as well', async () => {
+  it('is logged once by the service that writes signs of life, as is its end', async () => {
     const said: string[] = [];
     const { clock, waits, asleep, next } = heldClock();
     const service = createInstallation({
@@ -126,12 +127,12 @@ describe('a hold', () => {
     expect(service.hold()).toBeUndefined();
     await queue();
     await silence(11 * 60);
-    // What it wrote is not there any more: it is noticed at the next look, not at the next minute.
+    // Its sign of life is lost, which the next look notices, before the next sign of life.
     await next();
     expect(service.hold()).toBeDefined();
     expect(await states()).toEqual(['held']);
     await releaseSubmissions(scene.database.db, OPERATOR);
-    // A minute passes: the database is looked at each 4 s, and a sign of life is written at its end.
+    // A minute passes, with a look each 4 s and a sign of life at its end.
     for (let looks = 0; looks < 15; looks += 1) await next();
     expect(service.hold()).toBeUndefined();
     expect(new Set(waits)).toEqual(new Set([4_000]));
@@ -141,4 +142,39 @@ describe('a hold', () => {
       'what was held is sent',
     ]);
   });
+});
+
+/** One submission in each state, in the order of `SUBMISSION_STATES`. */
+async function oneInEachState(): Promise<void> {
+  for (const state of SUBMISSION_STATES) {
+    await run(
+      `insert into mirror.submissions (_user_id, operation, payload, state, created_at)
+       values (7, 'research', '{}', '${state}', now())`,
+    );
+  }
+}
+
+const ON_HOLD = SUBMISSION_STATES.map((state) => (state === 'queued' ? 'held' : state));
+const RELEASED = SUBMISSION_STATES.map((state) => (state === 'held' ? 'queued' : state));
+
+it('a hold takes queued submissions and nothing else; its release queues held ones and nothing else', async () => {
+  await open();
+  await oneInEachState();
+  await silence(11 * 60);
+  expect((await open())?.why).toMatch(/no daemon was running/);
+  expect(await states()).toEqual(ON_HOLD);
+  expect(await releaseSubmissions(scene.database.db, OPERATOR)).toBe(2);
+  expect(await states()).toEqual(RELEASED);
+});
+
+it('another database holds nothing if all submissions are done, and all queued ones if one is open', async () => {
+  await open();
+  await oneInEachState();
+  const forget = `update mirror_sync.installation set fingerprint = null`;
+  await run(`delete from mirror.submissions where state in ('held', 'queued', 'sending')`);
+  await run(forget);
+  expect(await open()).toBeUndefined();
+  await run(`update mirror.submissions set state = 'sending' where state = 'unknown'`);
+  await run(forget);
+  expect((await open())?.why).toMatch(/before any daemon had seen this database/);
 });

@@ -14,7 +14,7 @@ const scene = installed();
 const { alsoOpen, run, open, queue, states, storeOf, opened } = scene;
 
 describe('a database that was here before', () => {
-  it('is not held by a restart, a second process, or many that begin together', async () => {
+  it('is not on hold after a restart, a second process, or many that begin together', async () => {
     expect(await open()).toBeUndefined();
     await queue();
     await run(
@@ -25,7 +25,7 @@ describe('a database that was here before', () => {
     expect(await states()).toEqual(['queued']);
   });
 
-  it('is not held at its first start, by as many as may come at once', async () => {
+  it('is not on hold at its first start, even by many processes at once', async () => {
     expect(await Promise.all([open(), open(), open()])).toEqual([undefined, undefined, undefined]);
   });
 
@@ -38,7 +38,7 @@ describe('a database that was here before', () => {
     await expect(queue()).rejects.toThrow('MIRROR_SUBMIT=off');
   });
 
-  it('is known to a user who may not ask for the cluster', async () => {
+  it('is known to a user that may not read the cluster’s identity', async () => {
     await open();
     await queue();
     await run(`revoke execute on function pg_control_system(), pg_current_wal_lsn() from public;
@@ -68,7 +68,7 @@ describe('a copy', () => {
     for (const each of copies.splice(0)) await each.drop();
   });
 
-  /** `create database … template`, which nobody else may be connected to. */
+  /** `create database … template`: no other session may be connected to the template. */
   async function template(): Promise<Database> {
     await scene.database.close();
     const name = `${new URL(scene.database.url).pathname.slice(1)}_copy`;
@@ -94,7 +94,7 @@ describe('a copy', () => {
     return dumped;
   }
 
-  /** As pg_restore: the same rows in tables that are made anew, and the sequence where it was. */
+  /** Like pg_restore: the same rows in new tables, and the sequence where it was. */
   async function restore(dumped: ReadonlyMap<string, unknown>, url: string): Promise<Database> {
     await migrateTo(url, 'mirror');
     const there = await opened(url);
@@ -123,7 +123,7 @@ describe('a copy', () => {
     const hold = await open(there);
     expect(hold?.why).toMatch(why);
     expect(await states(there)).toEqual(['held', 'held']);
-    // What comes later can't have been sent before: it goes out.
+    // Later submissions can't have been sent before: they are sent.
     await queue(7, there);
     expect(await open(there)).toEqual(hold);
     expect(await states(there)).toEqual(['held', 'held', 'queued']);
@@ -141,7 +141,7 @@ describe('a copy', () => {
     expect(await states()).toEqual(['queued', 'queued']);
   });
 
-  it('restored in the place of its original is held as well', async () => {
+  it('restored in place of its original is on hold as well', async () => {
     await open(scene.database, { host: 'before.example' });
     await queue();
     const dumped = await dump();
@@ -149,7 +149,7 @@ describe('a copy', () => {
     const there = await restore(dumped, scene.database.url);
     expect((await open(there, { host: 'after.example' }))?.why).toMatch(/: its tables were restored$/);
     expect(await states(there)).toEqual(['held']);
-    // Nothing is known of it that was known of the other one.
+    // What was known of the other one does not count for it.
     expect(await run(`select fingerprint -> 'hosts' as hosts from mirror_sync.installation`, there)).toEqual([
       { hosts: ['after.example'] },
     ]);
@@ -163,7 +163,7 @@ describe('a copy', () => {
     expect(await open(await restored())).toBeDefined();
   });
 
-  it('whose state was left behind is held as well', async () => {
+  it('without its state is on hold as well', async () => {
     await open();
     await queue();
     const there = await restored();
@@ -174,12 +174,12 @@ describe('a copy', () => {
 
 describe('a database at another host', () => {
   const AT = (host: string): Partial<InstallationOptions> => ({ host });
-  /** A process; one that began before the last beat was here before. */
+  /** Stores a process. One that began before the last sign of life is an earlier process. */
   const putProcess = (id: string, began: string): Promise<unknown> =>
     run(`insert into mirror_sync.process (process_id, command, version, host, machine, pid, started_ticks, started_at, alive_until)
       values ('${id}', 'start', '0', 'h', 'm', 1, '1', now() + interval '${began}', now() + interval '12 s')`);
   const waits: number[] = [];
-  /** Time passes at once; the process beats after its fourth second. */
+  /** A clock without waits. The process has a heartbeat after four seconds. */
   const clock = (processId: string | undefined): InstallationOptions['clock'] => ({
     ...systemClock,
     sleep: async (ms) => {
@@ -194,7 +194,7 @@ describe('a database at another host', () => {
     await queue();
   });
 
-  it('is held: a branch of a managed service differs in nothing else', async () => {
+  it('is on hold: a branch of a managed service differs in nothing else', async () => {
     const hold = await open(scene.database, { ...AT('branch.example'), clock: clock(undefined) });
     expect(hold?.why).toMatch(/another host than before \(branch\.example\)/);
     expect(waits).toEqual([]);
@@ -203,7 +203,7 @@ describe('a database at another host', () => {
     expect(await open(scene.database, AT('db.example'))).toBeUndefined();
   });
 
-  it('is the same where a process that was here before goes on', async () => {
+  it('is the same if an earlier process still writes heartbeats', async () => {
     await putProcess('elder', '-1 h');
     expect(await open(scene.database, { ...AT('10.0.0.7'), clock: clock('elder') })).toBeUndefined();
     expect(waits).toHaveLength(4);
@@ -212,7 +212,7 @@ describe('a database at another host', () => {
     expect(waits).toHaveLength(4);
   });
 
-  it('is held where the rows of processes were copied, and only newcomers go on', async () => {
+  it('is on hold if rows of processes were copied, and only later processes write heartbeats', async () => {
     await putProcess('elder', '-1 h');
     await putProcess('newcomer', '1 s');
     expect(await open(scene.database, { ...AT('branch.example'), clock: clock('newcomer') })).toBeDefined();

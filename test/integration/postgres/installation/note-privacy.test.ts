@@ -14,7 +14,7 @@ const settings = {
   hashKey: { reveal: () => 'k'.repeat(32) },
 };
 
-it('is said once, with the rows that change; these lose what they had in place, and are then left alone', async () => {
+it('a privacy setting is logged once, with the rows that change; these change in place, and only once', async () => {
   const before = await MirroredAccount.make(database, '1');
   await before.page('research_jobs', `[${ITEM},{"job_id":8}]`);
   const lines: string[] = [];
@@ -44,7 +44,7 @@ it('is said once, with the rows that change; these lose what they had in place, 
   );
 });
 
-it('refuses another key, with the remedy', async () => {
+it('another hash key is refused, with the remedy', async () => {
   const other = { ...settings, hashKey: { reveal: () => 'o'.repeat(32) } };
   await notePrivacy(database.db, settings, new Date(), { info: () => {} });
   await expect(notePrivacy(database.db, other, new Date(), { info: () => {} })).rejects.toThrow(
@@ -55,7 +55,7 @@ it('refuses another key, with the remedy', async () => {
   await database.db.sql`update mirror_sync.installation set hash_key = null`;
 });
 
-it('empties what is cancelled', async () => {
+it('a cancelled submission is emptied', async () => {
   await MirroredAccount.make(database, '1');
   await notePrivacy(database.db, settings, new Date(), { info: () => {} });
   await database.db.sql`select mirror.cancel_submission(mirror.submit('research', '{"notes":1}', null, 1))`;

@@ -21,7 +21,7 @@ const LOST = [
   { _user_id: '7', owner: null, token: '2', recheck: true },
   { _user_id: '8', owner: null, token: '2', recheck: true },
 ];
-/** As if a standby had been promoted since: the server writes another timeline than the one that is stored. */
+/** As if a standby had been promoted: the stored timeline is not the server's. */
 const promote = (): Promise<unknown> =>
   run(`update mirror_sync.installation set nodes = (
       select jsonb_object_agg(key, '000000FF') from jsonb_each(nodes)),
@@ -30,7 +30,7 @@ const promote = (): Promise<unknown> =>
 beforeEach(() => open());
 
 describe('a database that went back', () => {
-  it('is recorded once, by whoever looks first; all accounts lose their owners, and IDs begin beyond the clock', async () => {
+  it('is recorded once, by the first look; all accounts lose their owners, and IDs begin beyond the clock', async () => {
     await promote();
     await Promise.all([open(), open()]);
     expect(await marks()).toEqual([
@@ -46,7 +46,7 @@ describe('a database that went back', () => {
     expect(await marks()).toHaveLength(1);
   });
 
-  it('is made known by an owner that misses its commits, once for all owners', async () => {
+  it('is recorded by an owner that misses its commits, once for all owners', async () => {
     const { db } = scene.database;
     const eight: Fence = { userId: '8', owner: 'owner', token: '1' };
     await queue();
@@ -56,12 +56,12 @@ describe('a database that went back', () => {
     await recordRecovery(db, eight, error);
     expect(await marks()).toEqual([{ reason: 'the database went back: a commit is gone' }]);
     expect(await accounts()).toEqual(LOST);
-    // A claim may be among what is gone.
+    // A claim may be lost.
     expect(await states()).toEqual(['held']);
     await expect(fenced(db, eight, () => Promise.resolve())).rejects.toBeInstanceOf(LeaseLost);
   });
 
-  it('is made known anew where the mark that its owner knew is gone, too', async () => {
+  it('is recorded again if the recovery that the owner knew is lost as well', async () => {
     const { db } = scene.database;
     const error = new DatabaseWentBack('a commit is gone', 'commits');
     await run(`insert into mirror.recoveries (detected_at, reason) values (now(), 'an earlier one')`);
@@ -73,7 +73,7 @@ describe('a database that went back', () => {
     expect(await states()).toEqual(['held']);
   });
 
-  it('is seen by an owner whose takeover is gone', async () => {
+  it('is noticed by an owner whose takeover is lost', async () => {
     const { db } = scene.database;
     const nine: Fence = { userId: '7', owner: 'owner', token: '9' };
     const later: Fence = { userId: '7', owner: 'other', token: '1' };
@@ -82,7 +82,7 @@ describe('a database that went back', () => {
     await expect(write(later)).rejects.not.toBeInstanceOf(DatabaseWentBack);
   });
 
-  it('lets nothing be sent before it is noticed, where what this process wrote is gone', async () => {
+  it('lets nothing be sent before it is noticed, if this process’s sign of life is lost', async () => {
     const service = createInstallation({ ...options(), log: { warn: () => {}, info: () => {} } });
     await service.start();
     await queue();
@@ -94,7 +94,7 @@ describe('a database that went back', () => {
     await service.stop();
   });
 
-  it('is noticed by what this daemon wrote and finds no more, within one look', async () => {
+  it('is noticed within one look by a daemon whose sign of life is lost', async () => {
     const { aliveAt } = await openInstallation(options());
     await scene.silence(30);
     await openInstallation(options(), undefined, { aliveAt, watched: true });
@@ -121,7 +121,7 @@ describe('a database that went back', () => {
 });
 
 describe('an account that is opened after the database went back', () => {
-  it('forgets what proves nothing any more, once, and its full walks are due', async () => {
+  it('forgets, once, what no longer proves anything, and its full walks are due', async () => {
     await run(`
       insert into mirror_sync.candidate (_user_id, collection, key, kind, obs, at, proven_at)
         values (7, 'lists', '1', 'snapshot', 1, now(), now()), (8, 'lists', '1', 'snapshot', 1, now(), now());
@@ -152,9 +152,9 @@ describe('an account that is opened after the database went back', () => {
     expect(await recheckIfDue(db, SEVEN, ['lists'], ['k'])).toBe(false);
   });
 
-  it('sends nothing, no ping either, before what was sent last counts no more: which slots were used is not known', async () => {
+  it('sends nothing, not even a ping, before earlier requests no longer count: the used slots are unknown', async () => {
     const { db } = scene.database;
-    // What was learnt of a limit stays; a key without rows is no new one.
+    // The learnt limit stays. A key without rows is not a new one.
     await run(`
       insert into mirror_sync.slot_block (_user_id, key_hash, rate_group, block_id, size, valid_until)
         values (7, 'k', 'other', 1, 5, now());

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { coalesced } from './notifications.ts';
 
-it('calls during a run share the next one, which begins after them', async () => {
+it('calls during a run share the next run, which begins after them', async () => {
   const runs: PromiseWithResolvers<void>[] = [];
   const call = coalesced(() => {
     const run = Promise.withResolvers<void>();
@@ -19,7 +19,7 @@ it('calls during a run share the next one, which begins after them', async () =>
   runs[1]?.reject(new Error('no'));
   await expect(second).rejects.toThrow('no');
   await expect(third).rejects.toThrow('no');
-  // A failure is not the next one's.
+  // A failure concerns only its own run.
   const fourth = call();
   await new Promise(setImmediate);
   runs[2]?.resolve();
