@@ -3,7 +3,7 @@ import { Stopped } from '@research-mirror/runtime/service';
 import type { ServiceConfig } from '../config/config.ts';
 import type { CollectionName, Scope } from '../model/collections.ts';
 import { KeyRefused, LeaseLost } from '../model/errors.ts';
-import { createFleetStore, DAEMON, livingHolder } from '../postgres/lease.ts';
+import { createFleetStore, DAEMON, livingProcess } from '../postgres/lease.ts';
 import type { WorkOptions } from '../postgres/open-mirror.ts';
 import { type Operator, operatorOn } from '../postgres/operator-log.ts';
 import { findAccounts, type UnknownKey } from './account-keys.ts';
@@ -114,7 +114,7 @@ export async function runCommand<A extends CommandArguments, T, P extends Collec
         onProgress: (progress) => {
           for (const each of progress as P[]) onProgress(each);
         },
-        lives: async () => (await livingHolder(db, to, identity)) !== undefined,
+        lives: async () => (await livingProcess(db, to, identity)) !== undefined,
         clock: link.clock,
         signal,
       });

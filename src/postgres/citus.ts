@@ -45,8 +45,6 @@ export function refused(why: string, remedy: string): Unusable {
   return new Unusable(`${why}; nothing was touched. ${remedy}`);
 }
 
-export type CitusCluster = Awaited<ReturnType<typeof readCluster>>;
-
 /**
  * Reads the cluster that this database coordinates.
  * @returns the version of Citus (`13.2-1`), and `host:port` of each node that takes shards

@@ -34,7 +34,7 @@ export async function takeAccount(db: Db, userId: string, processId: string, sel
     if (account === undefined) throw new RangeError(`account ${userId} has no row`);
     if (account.state === 'retired') throw new AccountRetired(userId);
     if (account.owner !== null && account.owner !== processId) {
-      const by = await livingHolder(db, account.owner, self);
+      const by = await livingProcess(db, account.owner, self);
       if (by !== undefined) return { state: 'owned' as const, by };
     }
     const token = (BigInt(account.token) + 1n).toString();
@@ -61,11 +61,11 @@ export async function livingOwner(db: Db, userId: string, self: ProcessIdentity)
   const { rows } = await db.sql<{ owner: string | null }>`
     select owner from ${db.stateTable('account')} where _user_id = ${userId}::bigint`;
   const owner = rows[0]?.owner ?? null;
-  return owner === null ? undefined : livingHolder(db, owner, self);
+  return owner === null ? undefined : livingProcess(db, owner, self);
 }
 
 /** The process `processId` if it lives, by its heartbeat and by this machine's process table. */
-export async function livingHolder(db: Db, processId: string, self: ProcessIdentity) {
+export async function livingProcess(db: Db, processId: string, self: ProcessIdentity) {
   return (await livingProcesses(db, self)).find((each) => each.processId === processId);
 }
 
