@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
-import { jsonbText } from '../model/jsonb.ts';
+import { jsonbText } from '../model/values.ts';
 import { stateClass } from '../model/page.ts';
-import { takeChangeIds } from '../postgres/change-ids.ts';
+import { takeChangeIds } from '../postgres/fenced.ts';
 import { type Db, onlyRow } from '../postgres/db.ts';
 import { type Fence, fenced } from '../postgres/fenced.ts';
 import type { TableChange } from '../postgres/notifications.ts';

@@ -1,5 +1,5 @@
 import { NO_SUSPECTS } from '../model/absence.ts';
-import type { WholeReading } from '../walk/whole-reading.ts';
+import type { WholeReading } from '../walk/whole-walk.ts';
 import { describe, expect, it } from 'vitest';
 import { addTotals, NO_TOTALS } from '../model/sync-events.ts';
 import { NO_PAGE } from '../walk/take-page.ts';
@@ -8,7 +8,7 @@ import type { Item } from '../model/page.ts';
 import { beginFull } from '../walk/full.ts';
 import { beginPoll } from '../walk/poll.ts';
 import { newMemory } from '../walk/memory.ts';
-import { countOutcomes } from './classify.ts';
+import { countOutcomes } from './page-record.ts';
 import { decide } from './page-decision.ts';
 
 const memory = newMemory('bigint');

@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import { type Db, quotedText } from '../postgres/db.ts';
-import { SECOND_COLUMN } from './column-registry.ts';
+import { SECOND_COLUMN } from './columns.ts';
 import { recreateView } from './recreate-view.ts';
 import { dataTable, DOMAIN_COLUMN, keyColumns, relation, type Table } from './table.ts';
 

@@ -2,20 +2,32 @@ import type { Clock } from '@research-mirror/runtime/clock';
 import { sql } from 'kysely';
 import type { Scope } from '../model/collections.ts';
 import { canonicalText, fieldSources } from '../model/json-text.ts';
-import { jsonbNumber, jsonbText } from '../model/jsonb.ts';
-import { sendChangeIds } from '../postgres/change-ids.ts';
+import { jsonbNumber, jsonbText } from '../model/values.ts';
+import { sendChangeIds } from '../postgres/fenced.ts';
 import { allSent, type Db } from '../postgres/db.ts';
-import { type ChangedRow, type ContentRule, isComparable, type StoredRow } from './classify.ts';
-import { columnValue, storableName } from './column-plan.ts';
-import { type ColumnRegistry, StaleColumns, tableVersion } from './column-registry.ts';
+import {
+  type BadItem,
+  type ChangedRow,
+  type ChangedTable,
+  type ContentRule,
+  isComparable,
+  type StoredRow,
+} from './page-record.ts';
+import {
+  type ColumnRegistry,
+  columnValue,
+  type FieldColumn,
+  StaleColumns,
+  storableName,
+  tableVersion,
+} from './columns.ts';
 import { countConflicts, countRows } from './counters.ts';
 import { recordUnfinished } from './live-rows.ts';
-import type { BadItem, ChangedTable } from './page-record.ts';
 import { markChildrenDue } from './scope-store.ts';
 import type { SeenFields } from './table-columns.ts';
 import { dataTable, hasKey, inScope, keyTypeName, type Table } from './table.ts';
 import { writeCarefully } from './write-carefully.ts';
-import { type FieldColumn, rowContent, type RowPayload, type RowWrite, writeRows } from './write-rows.ts';
+import { rowContent, type RowPayload, type RowWrite, writeRows } from './write-rows.ts';
 
 /** The page has fields without a column: add the columns and write the page again. */
 export class NewFields extends Error {

@@ -8,7 +8,7 @@ import {
   withoutForgotten,
   type StoredRow,
   type ChangedRow,
-} from './classify.ts';
+} from './page-record.ts';
 import { logWalk } from './sync-log.ts';
 import { type Absence, readAbsence, saveSuspects } from './suspect-store.ts';
 import { forgottenAmong } from './live-rows.ts';

@@ -5,7 +5,7 @@ import { forgetSuspects } from '../mirror/suspect-store.ts';
 import { dataTable, inParent, keyColumn, keyTypeName, ofScope, tableOf } from '../mirror/table.ts';
 import { childrenOf, type ListCollection, type Scope } from '../model/collections.ts';
 import { forgottenHash } from '../model/key.ts';
-import { beginChangeIds, endChangeIds, takeChangeIds } from '../postgres/change-ids.ts';
+import { beginChangeIds, endChangeIds, takeChangeIds } from '../postgres/fenced.ts';
 import { commitDurably, type Db, onlyRow } from '../postgres/db.ts';
 import { logAct, type Operator } from '../postgres/operator-log.ts';
 import { TARGETS } from '../status/lookup-store.ts';

@@ -1,12 +1,17 @@
 import { sql } from 'kysely';
 import { BATCH, fillBatch, type FilledBatch } from '../mirror/backfill.ts';
-import { COLUMN_TYPES, type ColumnType } from '../mirror/column-plan.ts';
-import { readRegistry, SECOND_COLUMN, tableVersion } from '../mirror/column-registry.ts';
+import {
+  COLUMN_TYPES,
+  type ColumnType,
+  type FieldColumn,
+  readRegistry,
+  SECOND_COLUMN,
+  tableVersion,
+} from '../mirror/columns.ts';
 import { countConflicts } from '../mirror/counters.ts';
 import { recreateView } from '../mirror/recreate-view.ts';
 import { LOCK_TIMEOUT, remakeFollowers, takeTurn } from '../mirror/table-columns.ts';
 import { dataTable, relation, type Table } from '../mirror/table.ts';
-import type { FieldColumn } from '../mirror/write-rows.ts';
 import type { CollectionName } from '../model/collections.ts';
 import { TypeRefused } from '../model/errors.ts';
 import { hasCitus } from '../postgres/citus.ts';

@@ -1,7 +1,7 @@
 import type { Clock } from '@research-mirror/runtime/clock';
 import { Unusable } from '@research-mirror/runtime/errors';
 import type { FilledBatch } from '../mirror/backfill.ts';
-import type { PlannedColumn } from '../mirror/column-plan.ts';
+import type { PlannedColumn } from '../mirror/columns.ts';
 import { addColumns } from '../mirror/table-columns.ts';
 import { tableOf } from '../mirror/table.ts';
 import type { CollectionName } from '../model/collections.ts';

@@ -11,7 +11,7 @@ import {
 } from '../model/errors.ts';
 import { fieldSource } from '../model/json-text.ts';
 import { readKey } from '../model/key.ts';
-import type { KnownPages } from '../model/known-pages.ts';
+import type { KnownPages } from '../model/page.ts';
 import { isCopy, type Page } from '../model/page.ts';
 import {
   type ApiContext,

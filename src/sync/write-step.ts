@@ -7,7 +7,7 @@ import type { Operator } from '../postgres/operator-log.ts';
 import { checkpoint } from '../walk/checkpoint.ts';
 import { orderGrade } from '../walk/memory.ts';
 import type { End, Walk } from '../walk/walk.ts';
-import { WholeReading } from '../walk/whole-reading.ts';
+import { WholeReading } from '../walk/whole-walk.ts';
 import { carryingFreed, type ReadingContext } from './reading-context.ts';
 import { type Absences, NOT_JUDGED, recordAbsences, type ScopeSession } from './scope-session.ts';
 import type { ReadWhole } from './walk-result.ts';

@@ -1,6 +1,6 @@
 import { advance, advanceByFull } from './frontier.ts';
 import { usableDirection, type ScopeMemory } from './memory.ts';
-import { compareInList } from './order.ts';
+import { compareInList } from './memory.ts';
 import type { WalkedPage } from './take-page.ts';
 import { endWith, fromTop, giveUp, goOn, stepBack } from './checkpoint.ts';
 import { newReading, readAsOf, type Reading } from './reading.ts';

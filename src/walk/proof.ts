@@ -7,7 +7,7 @@ import type {
 } from '../model/absence.ts';
 import { isCopy, type Served } from '../model/page.ts';
 import { orderGrade, type ScopeMemory } from './memory.ts';
-import { isSecondProof } from './pair.ts';
+import { isSecondProof } from './whole-walk.ts';
 import { askedAfter, type Reading } from './reading.ts';
 import type { PageProof, TakenPage, Walk } from './walk.ts';
 

@@ -1,6 +1,6 @@
-import { mayBeFew } from './page-limit.ts';
+import { mayBeFew } from './reading.ts';
 import { usableDirection, type ScopeMemory } from './memory.ts';
-import { compareInList, type ListDirection } from './order.ts';
+import { compareInList, type ListDirection } from './memory.ts';
 import type { WalkedPage } from './take-page.ts';
 import { endWith, fromTop, giveUp, goOn, stepBack } from './checkpoint.ts';
 import { newReading } from './reading.ts';

@@ -1,8 +1,8 @@
 import type { PagePlace } from '../model/page.ts';
 import { acceptedLimit, limitOf, withMoreItems } from './checkpoint.ts';
 import { type ScopeMemory, usableDirection } from './memory.ts';
-import { compareInList, type ListDirection, type Observation, observeOrder } from './order.ts';
-import { afterPage, itemsOfFullPage } from './page-limit.ts';
+import { compareInList, type ListDirection, type Observation, observeOrder } from './memory.ts';
+import { afterPage, itemsOfFullPage } from './reading.ts';
 import { proofOf } from './proof.ts';
 import { askedAfter, type Position, type Reading, RECENT } from './reading.ts';
 import type { TakenPage, WalkAnswer } from './walk.ts';

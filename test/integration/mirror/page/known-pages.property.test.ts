@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { readPage } from '../../../../src/service/envelope.ts';
 import type { MirrorOptions } from '../../../../src/mirror/mirror.ts';
 import type { AbsenceProof } from '../../../../src/model/absence.ts';
-import { KnownPages } from '../../../../src/model/known-pages.ts';
+import { KnownPages } from '../../../../src/model/page.ts';
 import type { Page } from '../../../../src/model/page.ts';
 import { testDatabase } from '../../../support/databases/migrated-database.ts';
 import { runs } from '../../../support/effort.ts';
