@@ -55,19 +55,12 @@ export interface PageContext {
 }
 
 /** Changed rows of a page that were sent to Postgres. */
-interface SentRows {
-  readonly written: readonly ChangedRow[];
-  readonly refused: readonly BadItem[];
-  readonly changeId: ChangedTable | undefined;
+export const NO_ROWS_SENT = {
+  written: [] as readonly ChangedRow[],
+  refused: [] as readonly BadItem[],
+  changeId: undefined as ChangedTable | undefined,
   /** Resolves once Postgres has written them; rejects with what it refuses. */
-  readonly sent: Promise<unknown>;
-}
-
-export const NO_ROWS_SENT: SentRows = {
-  written: [],
-  refused: [],
-  changeId: undefined,
-  sent: Promise.resolve(),
+  sent: Promise.resolve() as Promise<unknown>,
 };
 
 /**
@@ -80,7 +73,7 @@ export async function writeChanged(
   context: PageContext,
   scope: Scope,
   changed: readonly ChangedRow[],
-): Promise<SentRows> {
+): Promise<typeof NO_ROWS_SENT> {
   const { table, registry, rule, careful } = context;
   const payloads = changed.map((row) => ({
     row,
@@ -269,13 +262,8 @@ async function writePurged(
     where t._user_id = ${scope.userId}::bigint and ${inScope(table, scope)} and ${hasKey(table)}`;
 }
 
-/** What is stored of an item. */
-interface StoredItem {
-  /** `_raw` as text. */
-  readonly raw: string;
-  /** `_verbatim`. */
-  readonly verbatim: string | null;
-}
+/** What is stored of an item: `_raw` as text, and `_verbatim`. */
+type StoredItem = Readonly<{ raw: string; verbatim: string | null }>;
 
 /**
  * Whether an item's content equals the stored one. The stored hash may be of another rule (after a change of

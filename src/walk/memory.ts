@@ -32,14 +32,12 @@ export interface OrderEvidence {
 }
 
 /** Evidence needed for an order. */
-export interface EvidenceNeeded {
+export const EVIDENCE_NEEDED = {
   /** Distinct rows in key order for a usable one. */
-  readonly inOrder: number;
+  inOrder: 20,
   /** Changed rows in place for a trusted one: a list sorted by last update or score moves them. */
-  readonly inPlace: number;
-}
-
-export const EVIDENCE_NEEDED: EvidenceNeeded = { inOrder: 20, inPlace: 3 };
+  inPlace: 3,
+};
 
 export const NO_EVIDENCE: OrderEvidence = {
   direction: null,
@@ -62,18 +60,12 @@ export function compareInList(keyType: KeyType, direction: ListDirection, a: str
   return direction === 'rising' ? compareKeys(keyType, a, b) : compareKeys(keyType, b, a);
 }
 
-export interface Observation {
-  readonly evidence: OrderEvidence;
-  readonly run: number;
-  /** The page begins before its cursor, which the service ignored. It costs trust, and is no contradiction. */
-  readonly fromStart: boolean;
-  readonly contradiction: boolean;
-}
-
 /**
  * Evidence from a page: the order of its items among each other and after its cursor.
  * @param keys in the page's order, neighbours distinct; at least one
  * @param asked the walk at the time of the request
+ * @returns `fromStart`: the page begins before its cursor, which the service ignored. That costs trust, and is no
+ *   contradiction
  */
 export function observeOrder(
   evidence: OrderEvidence,
@@ -81,7 +73,7 @@ export function observeOrder(
   keys: readonly string[],
   asked: Reading,
   needed = EVIDENCE_NEEDED,
-): Observation {
+): { evidence: OrderEvidence; run: number; fromStart: boolean; contradiction: boolean } {
   const fromStart = beginsBefore(evidence, keyType, keys, asked, needed);
   const { recent } = asked;
   const after = askedAfter(asked);
@@ -123,7 +115,7 @@ function beginsBefore(
   keyType: KeyType,
   [begin]: readonly string[],
   asked: Reading,
-  needed: EvidenceNeeded,
+  needed: typeof EVIDENCE_NEEDED,
 ): boolean {
   const { direction } = evidence;
   const { first, again } = asked;
@@ -171,23 +163,21 @@ export function observeChanges(
 }
 
 /**
- * Cursors that the service accepts:
- * - `ids`: items' IDs, as specified; it offers none of its own
- * - `offered`: it offers its own
- * - `offered-only`: it offers its own and has refused an item's ID
- */
-type Cursors = 'ids' | 'offered' | 'offered-only';
-
-/**
  * State of a scope between walks, stored as JSON in `scope.memory`. It rarely changes: most pages of a full walk
  * rewrite only the checkpoint.
  */
 export interface ScopeMemory {
-  readonly cursors: Cursors;
+  /**
+   * Cursors that the service accepts:
+   * - `ids`: items' IDs, as specified; it offers none of its own
+   * - `offered`: it offers its own
+   * - `offered-only`: it offers its own and has refused an item's ID
+   */
+  readonly cursors: 'ids' | 'offered' | 'offered-only';
   readonly keyType: KeyType;
   readonly evidence: OrderEvidence;
   /** Evidence needed for an order. A rule of this program, like `keyType`; the stored value is ignored. */
-  readonly needed: EvidenceNeeded;
+  readonly needed: typeof EVIDENCE_NEEDED;
   /** The next poll reads every row with a greater key. Null until a walk in a known order sets it. */
   readonly frontier: Frontier | null;
   /** The unread part of an interrupted poll; the next poll begins with it. */
@@ -270,13 +260,8 @@ const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 const WEEK = 7 * DAY;
 
-/** Last refresh of the rows that change less often, milliseconds since the epoch. */
-interface Refreshed {
-  /** Of rows that changed within a day. */
-  readonly day: number;
-  /** Of rows that changed within a week. */
-  readonly week: number;
-}
+/** Last refresh of rows that changed within a day and within a week, milliseconds since the epoch. */
+type Refreshed = Readonly<Record<'day' | 'week', number>>;
 
 /**
  * How far back the refresh at `now` reaches, ms: rows that changed since are due; those of the last hour are due in
