@@ -11,8 +11,7 @@ import {
 } from '../model/errors.ts';
 import { fieldSource } from '../model/json-text.ts';
 import { readKey } from '../model/key.ts';
-import type { KnownPages } from '../model/page.ts';
-import { isCopy, type Page } from '../model/page.ts';
+import { isCopy, type KnownPages, type Page } from '../model/page.ts';
 import {
   type ApiContext,
   attempt,

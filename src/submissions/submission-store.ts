@@ -14,10 +14,9 @@ import {
   type SubmissionOutcome,
   type SubmissionStore,
 } from '../model/submission.ts';
-import { takeChangeIds } from '../postgres/fenced.ts';
+import { type Fence, fenced, takeChangeIds } from '../postgres/fenced.ts';
 import { AHEAD_MS, hasCome } from '../postgres/clock-step.ts';
 import { commitDurably, type Db } from '../postgres/db.ts';
-import { type Fence, fenced } from '../postgres/fenced.ts';
 import { maySend } from '../postgres/installation.ts';
 import { isRefusedValue } from '../postgres/sql-state.ts';
 import { LISTED_AFTER_MS } from './send-submission.ts';
