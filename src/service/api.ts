@@ -24,7 +24,7 @@ import { NotSent } from './budget.ts';
 import { type ObjectAnswer, readObject, readPage, refuseFalseEnd, servedBy } from './envelope.ts';
 import { PRIORITY } from './rate-groups.ts';
 import { type AnswerHeaders, readRateHeaders } from './rate-headers.ts';
-import { quote, refusal } from './refusal.ts';
+import { quote, refusal } from './envelope.ts';
 import { isAnswer, PING_ROUTE } from './service-gate.ts';
 import type { HttpAnswer, Transport } from './transport.ts';
 

@@ -15,7 +15,7 @@ import { NO_PAGE } from '../walk/take-page.ts';
 import type { Ask, End, FullWalk, Step, Walk } from '../walk/walk.ts';
 import type { ReadingContext } from './reading-context.ts';
 import type { ScopeReading, WalkResult } from './walk-result.ts';
-import { deleteProvenRows, WalkProofs, writeStep } from './write-step.ts';
+import { deleteProvenRows, WalkProofs, writeStep } from './scope-session.ts';
 
 /** What follows a page: the walk's end, or its next request, sent while the page is written. */
 type Turn = End | { readonly type: 'page'; readonly next: Promise<Turn> };
