@@ -95,7 +95,8 @@ function messageIn(value: unknown, depth: number): string {
   }
   const fields = value as Readonly<Record<string, unknown>>;
   // FastAPI's {loc: ['query', 'limit'], msg: 'must be …'}.
-  const where = Array.isArray(fields['loc']) ? `${fields['loc'].map(String).join('.')}: ` : '';
+  const parts = Array.isArray(fields['loc']) ? fields['loc'].filter((part) => typeof part !== 'object') : [];
+  const where = parts.length === 0 ? '' : `${parts.join('.')}: `;
   for (const field of MESSAGE_FIELDS) {
     const text = messageIn(fields[field], depth + 1);
     if (text === '') continue;
