@@ -13,7 +13,7 @@ import { judgePage } from '../walk/proof.ts';
 import type { End, Walk } from '../walk/walk.ts';
 import {
   type AtEnd,
-  type Decided,
+  type PageDecision,
   type ObservedPage,
   type PageRecord,
   type ScopeChange,
@@ -25,7 +25,7 @@ import {
  * Decides what is stored with a page. It does no I/O, and a repeated call for the same page gives the same result.
  * @param gracePeriodMs `MIRROR_SETTLE`: least time between two proofs
  */
-export function decide(record: PageRecord, observed: ObservedPage, gracePeriodMs: number): Decided {
+export function decide(record: PageRecord, observed: ObservedPage, gracePeriodMs: number): PageDecision {
   const { walk, page, memory: of } = record;
   if (page !== undefined) {
     record.whole?.note(page, observed.hashes, (index) => observed.outcomes[index] === 'duplicate');

@@ -137,7 +137,7 @@ export interface BadItem {
 export type PageResult =
   | (ObservedPage & {
       readonly state: 'applied';
-      readonly decided: Decided;
+      readonly decided: PageDecision;
       /** For NOTIFY after the commit: the page's greatest `_change_id`; undefined if no row changed. */
       readonly changed: ChangedTable | undefined;
     })
@@ -145,7 +145,7 @@ export type PageResult =
   | { readonly state: 'parent_deleted' };
 
 /** What is stored with a page, and what its walk continues with. */
-export interface Decided {
+export interface PageDecision {
   readonly scope: ScopeChange;
   readonly suspectChange: SuspectChange;
   /** Items in quarantine that are gone: set if the page ends a complete reading of the scope. */

@@ -14,7 +14,7 @@ export interface Page {
    */
   readonly nextCursor: string | null | undefined;
   /** Left out if unknown. */
-  readonly served?: Served;
+  readonly served?: AnswerDate;
   /**
    * Content hashes of the items, hexadecimal. Those of a body that came before are not computed again; if this is left
    * out, they always are.
@@ -24,7 +24,7 @@ export interface Page {
 }
 
 /** An answer's own statement of its freshness. */
-export interface Served {
+export interface AnswerDate {
   /** Its `Date`: milliseconds by the service's clock, whole seconds; undefined without a readable one. */
   readonly date: number | undefined;
   /** Its `Age`, ms: its time in caches between us and the service; 0 without one. */
@@ -32,12 +32,12 @@ export interface Served {
 }
 
 /** Whether a cache gave the answer and says so. */
-export function isCopy(served: Served | undefined): boolean {
+export function isCopy(served: AnswerDate | undefined): boolean {
   return served !== undefined && served.ageMs > 0;
 }
 
 /** Upper bound of the answer's time in caches, ms. */
-export function ageOf({ served }: { readonly served?: Served }): number {
+export function ageOf({ served }: { readonly served?: AnswerDate }): number {
   // The header has whole seconds.
   return served !== undefined && isCopy(served) ? served.ageMs + 1_000 : 0;
 }

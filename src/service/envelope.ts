@@ -3,7 +3,7 @@ import type { KeyType } from '../model/collections.ts';
 import { KeyRefused, MalformedAnswer, RateLimited, RequestRefused, ServiceError } from '../model/errors.ts';
 import { fieldSource, refuseRepeatedNames, sliceElements } from '../model/json-text.ts';
 import { readKey } from '../model/key.ts';
-import { type Item, type Page, type Served, stateOf } from '../model/page.ts';
+import { type Item, type Page, type AnswerDate, stateOf } from '../model/page.ts';
 import type { Privacy } from '../model/privacy.ts';
 import { type AnswerHeaders, headerField, pauseAfter, readRateHeaders } from './rate-headers.ts';
 import type { HttpAnswer } from './transport.ts';
@@ -124,7 +124,7 @@ export interface ObjectAnswer {
   readonly source: string;
   readonly fields: JsonObject;
   /** Left out: unknown. */
-  readonly served?: Served;
+  readonly served?: AnswerDate;
 }
 
 /**
@@ -280,7 +280,7 @@ function contradiction(what: string): MalformedAnswer {
 const OLDEST_AGE = 2 ** 31;
 
 /** Reads the headers of intermediate caches (RFC 9111): `Age`, if one had the answer, and the service's `Date`. */
-export function servedBy(headers: AnswerHeaders): Served {
+export function servedBy(headers: AnswerHeaders): AnswerDate {
   const date = Date.parse(headerField(headers, 'date') ?? '');
   // Of several caches on the way, the one that kept it longest counts.
   const ages = [headers['age'] ?? []].flat().flatMap((each) => each.split(','));

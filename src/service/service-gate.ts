@@ -19,7 +19,7 @@ export type GateNews =
   | { readonly state: 'closed'; readonly reason: string }
   | { readonly state: 'open'; readonly afterMs: number };
 
-interface Closed {
+interface Outage {
   readonly since: number;
   reason: string;
   waitMs: number;
@@ -40,7 +40,7 @@ export class ServiceGate {
   readonly #tell: (news: GateNews) => void;
   #failures = 0;
   readonly #routes = new Set<string>();
-  #closed: Closed | undefined;
+  #outage: Outage | undefined;
 
   constructor(clock: Clock, random: Random, tell: (news: GateNews) => void) {
     this.#clock = clock;
@@ -55,14 +55,14 @@ export class ServiceGate {
   async enter(route: string, mayProbe: boolean, signal: AbortSignal) {
     for (;;) {
       signal.throwIfAborted();
-      const closed = this.#closed;
-      if (closed === undefined) return this.#passage(route);
-      const next = mayProbe && !closed.probing ? closed.dueAt - this.#clock.monotonic() : Infinity;
+      const outage = this.#outage;
+      if (outage === undefined) return this.#passage(route);
+      const next = mayProbe && !outage.probing ? outage.dueAt - this.#clock.monotonic() : Infinity;
       if (next <= 0) {
-        closed.probing = true;
-        return this.#passage(route, closed);
+        outage.probing = true;
+        return this.#passage(route, outage);
       }
-      const turn = closed.turn.signal;
+      const turn = outage.turn.signal;
       const ends = AbortSignal.any([signal, turn]);
       await (next === Infinity ? untilAborted(ends) : this.#clock.sleep(next, ends).catch(() => {}));
       if (turn.reason instanceof ServiceDown) throw turn.reason;
@@ -71,19 +71,19 @@ export class ServiceGate {
 
   /** Why the gate is closed; undefined: it is open. */
   down(): ServiceDown | undefined {
-    return this.#closed && new ServiceDown(this.#closed.reason);
+    return this.#outage && new ServiceDown(this.#outage.reason);
   }
 
   /** @param probeOf the closure that a probe tries to end */
-  #passage(route: string, probeOf?: Closed) {
+  #passage(route: string, probeOf?: Outage) {
     return {
       /** Call it when the slot is there: false if the gate has closed meanwhile. */
-      mayGo: (): boolean => this.#closed === probeOf || this.#closed === undefined,
+      mayGo: (): boolean => this.#outage === probeOf || this.#outage === undefined,
       /** Call it with the outcome; undefined: a good answer. */
       ended: (error: ClassifiedError | undefined): void => {
         if (error === undefined || isAnswer(error)) this.#answered();
-        else if (this.#closed === undefined) this.#unanswered(route, error);
-        else if (this.#closed === probeOf) this.#probeFailed(probeOf, error);
+        else if (this.#outage === undefined) this.#unanswered(route, error);
+        else if (this.#outage === probeOf) this.#probeFailed(probeOf, error);
       },
       /** Call it last, whether the request went out or not: after a probe without an outcome another request tries. */
       left: (): void => {
@@ -101,25 +101,25 @@ export class ServiceGate {
     const reason = reasonOf(error);
     const dueAt = since + FIRST_WAIT_MS * (0.5 + this.#random() / 2);
     const turn = new AbortController();
-    this.#closed = { since, reason, waitMs: FIRST_WAIT_MS, dueAt, probing: false, turn };
+    this.#outage = { since, reason, waitMs: FIRST_WAIT_MS, dueAt, probing: false, turn };
     this.#tell({ state: 'closed', reason });
   }
 
-  #probeFailed(closed: Closed, error: ClassifiedError): void {
-    closed.reason = reasonOf(error);
-    closed.waitMs = Math.min(LONGEST_WAIT_MS, closed.waitMs * 2);
-    closed.dueAt = this.#clock.monotonic() + closed.waitMs * (0.5 + this.#random() / 2);
-    nextTurn(closed, new ServiceDown(closed.reason));
+  #probeFailed(outage: Outage, error: ClassifiedError): void {
+    outage.reason = reasonOf(error);
+    outage.waitMs = Math.min(LONGEST_WAIT_MS, outage.waitMs * 2);
+    outage.dueAt = this.#clock.monotonic() + outage.waitMs * (0.5 + this.#random() / 2);
+    nextTurn(outage, new ServiceDown(outage.reason));
   }
 
   #answered(): void {
     this.#failures = 0;
     this.#routes.clear();
-    const closed = this.#closed;
-    if (closed === undefined) return;
-    this.#closed = undefined;
-    this.#tell({ state: 'open', afterMs: this.#clock.monotonic() - closed.since });
-    nextTurn(closed);
+    const outage = this.#outage;
+    if (outage === undefined) return;
+    this.#outage = undefined;
+    this.#tell({ state: 'open', afterMs: this.#clock.monotonic() - outage.since });
+    nextTurn(outage);
   }
 }
 
@@ -128,10 +128,10 @@ export function isAnswer(error: ClassifiedError): boolean {
   return error.remedy !== 'retry' || error instanceof RateLimited;
 }
 
-function nextTurn(closed: Closed, down?: ServiceDown): void {
-  const { turn } = closed;
-  closed.probing = false;
-  closed.turn = new AbortController();
+function nextTurn(outage: Outage, down?: ServiceDown): void {
+  const { turn } = outage;
+  outage.probing = false;
+  outage.turn = new AbortController();
   turn.abort(down);
 }
 

@@ -34,10 +34,10 @@ export interface OpenPart {
 }
 
 /** The newest row of a walk that reached the old frontier or read everything. */
-type Reached = Omit<Frontier, 'marks'>;
+type NewestRow = Omit<Frontier, 'marks'>;
 
 /** The frontier after a poll that reached the old one. It never moves back. */
-export function advance(keyType: KeyType, old: Frontier | null, reached: Reached): Frontier {
+export function advance(keyType: KeyType, old: Frontier | null, reached: NewestRow): Frontier {
   if (old === null) return { ...reached, marks: [] };
   const further = compareKeys(keyType, reached.key, old.key) > 0;
   const last = old.marks.at(-1);
@@ -48,7 +48,7 @@ export function advance(keyType: KeyType, old: Frontier | null, reached: Reached
 }
 
 /** The frontier after a complete full walk; polls may have moved it further meanwhile. */
-export function advanceByFull(keyType: KeyType, old: Frontier | null, reached: Reached): Frontier {
+export function advanceByFull(keyType: KeyType, old: Frontier | null, reached: NewestRow): Frontier {
   if (old !== null && compareKeys(keyType, reached.key, old.key) <= 0) return old;
   return advance(keyType, old, reached);
 }

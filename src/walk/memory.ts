@@ -185,7 +185,7 @@ export interface ScopeMemory {
   readonly limit: PageLimit;
   /** Lower bound of the scope's live rows: those at the start of the last full walk and those inserted since. */
   readonly rows: number;
-  readonly refreshed: Refreshed;
+  readonly refreshed: RefreshTimes;
   /** The last full walk if it was complete and clean: a second equal one proves absences (P2). */
   readonly whole: WholeWalk | null;
 }
@@ -261,19 +261,19 @@ const DAY = 24 * HOUR;
 const WEEK = 7 * DAY;
 
 /** Last refresh of rows that changed within a day and within a week, milliseconds since the epoch. */
-type Refreshed = Readonly<Record<'day' | 'week', number>>;
+type RefreshTimes = Readonly<Record<'day' | 'week', number>>;
 
 /**
  * How far back the refresh at `now` reaches, ms: rows that changed since are due; those of the last hour are due in
  * every poll (docs/design/walks.md, "Unfinished rows"). If the clock went back, all are due.
  */
-export function refreshHorizon(refreshed: Refreshed, now: number): number {
+export function refreshHorizon(refreshed: RefreshTimes, now: number): number {
   if (elapsed(refreshed.week, now) >= HOUR) return WEEK;
   return elapsed(refreshed.day, now) >= 10 * MINUTE ? DAY : HOUR;
 }
 
 /** State after a successful refresh that began at `began` and reached back `horizon`. */
-export function afterRefresh(refreshed: Refreshed, horizon: number, began: number): Refreshed {
+export function afterRefresh(refreshed: RefreshTimes, horizon: number, began: number): RefreshTimes {
   return {
     day: horizon >= DAY ? began : refreshed.day,
     week: horizon >= WEEK ? began : refreshed.week,

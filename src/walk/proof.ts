@@ -5,7 +5,7 @@ import type {
   SuspectedDeletion,
   SuspectKind,
 } from '../model/absence.ts';
-import { isCopy, type Served } from '../model/page.ts';
+import { isCopy, type AnswerDate } from '../model/page.ts';
 import { orderGrade, type ScopeMemory } from './memory.ts';
 import { isSecondProof } from './whole-walk.ts';
 import { askedAfter, type Reading } from './reading.ts';
@@ -60,7 +60,7 @@ export function proofFor(walk: Walk, proof: AbsenceProof | null): PageProof | nu
 export function judgePage(
   view: Pick<TakenPage, 'proof' | 'contradiction'> & {
     readonly sentAt: number;
-    readonly served?: Served | undefined;
+    readonly served?: AnswerDate | undefined;
     readonly seen: readonly string[];
     readonly deferred: readonly string[];
     readonly missing: readonly MissingRow[];

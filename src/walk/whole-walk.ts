@@ -1,7 +1,7 @@
 import type { KeptKeys, KeyStore } from '@research-mirror/runtime/kept-keys';
 import { createHash, type Hash } from 'node:crypto';
 import type { MissingRow, SuspectChange, SuspectedDeletion } from '../model/absence.ts';
-import { isCopy, type Page, type Served } from '../model/page.ts';
+import { isCopy, type Page, type AnswerDate } from '../model/page.ts';
 
 /** The last complete, clean full walk (docs/design/deletions.md, "P2"). Times are ms of the database’s clock. */
 export interface WholeWalk {
@@ -12,11 +12,11 @@ export interface WholeWalk {
   /** When its last answer was written. */
   readonly ended: number;
   /** Freshness of its answers; left out: unknown. */
-  readonly served?: ServedWalk;
+  readonly served?: WalkDates;
 }
 
 /** The `Date`s of a walk's answers, by the service's clock. */
-export interface ServedWalk {
+export interface WalkDates {
   readonly first: number;
   readonly last: number;
   /** The greatest `Age` among them. */
@@ -106,7 +106,7 @@ export function judgePair(
  */
 export function isSecondProof(
   first: { readonly at: number; readonly servedAt?: number | undefined },
-  answer: { readonly sentAt: number; readonly served?: Served | undefined },
+  answer: { readonly sentAt: number; readonly served?: AnswerDate | undefined },
   gracePeriodMs: number,
 ): boolean {
   if (first.at > answer.sentAt - gracePeriodMs) return false;
@@ -128,7 +128,7 @@ export class WholeReading {
   #keyless = false;
   /** Keys that other walks of the scope saw meanwhile. */
   readonly #sighted: KeptKeys;
-  #served: ServedWalk | undefined;
+  #served: WalkDates | undefined;
 
   constructor(keys: KeyStore) {
     this.#seen = keys.open();
@@ -182,7 +182,7 @@ export class WholeReading {
 }
 
 /** An answer without a `Date` adds only its age. */
-function withAnswer(before: ServedWalk | undefined, { date, ageMs }: Served): ServedWalk | undefined {
+function withAnswer(before: WalkDates | undefined, { date, ageMs }: AnswerDate): WalkDates | undefined {
   if (date === undefined) return before && { ...before, ageMs: Math.max(before.ageMs, ageMs) };
   return {
     first: Math.min(before?.first ?? date, date),
