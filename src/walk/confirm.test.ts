@@ -1,16 +1,16 @@
 import { expect, it } from 'vitest';
 import { asks, page, range } from '../../test/support/walks/walk-steps.ts';
 import { WalkClient } from '../../test/support/walks/walk-client.ts';
-import { WalkSource, type SourceVariant } from '../../test/support/walks/walk-source.ts';
+import { WalkSource, type ListVariant } from '../../test/support/walks/walk-source.ts';
 import { beginConfirm } from './refresh.ts';
 import { newMemory, type ScopeMemory } from './memory.ts';
 import { step } from './step.ts';
 import type { WalkAnswer, Step } from './walk.ts';
 
-const PAGED: SourceVariant = { order: 'falling', cursor: 'keyset', hasMore: 'exact', pageSize: 10 };
+const PAGED: ListVariant = { order: 'falling', cursor: 'keyset', hasMore: 'exact', pageSize: 10 };
 
 /** Memory of a scope of 50 rows, trusted: rows were seen to change in their places. */
-function memory(order: SourceVariant['order'] = 'falling'): ScopeMemory {
+function memory(order: ListVariant['order'] = 'falling'): ScopeMemory {
   const source = new WalkSource({ ...PAGED, order }, 50);
   const client = new WalkClient(source);
   client.run(client.beginFull(), 100);

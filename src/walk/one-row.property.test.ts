@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { ENOUGH, playing, script, variants } from '../../test/support/walks/walk-arbitraries.ts';
 import { type ClientSource, WalkClient } from '../../test/support/walks/walk-client.ts';
-import { WalkSource, type SourceVariant } from '../../test/support/walks/walk-source.ts';
+import { WalkSource, type ListVariant } from '../../test/support/walks/walk-source.ts';
 import { asks, page, range, refused, usableMemory } from '../../test/support/walks/walk-steps.ts';
 import { runs } from '../../test/support/effort.ts';
 import type { ScopeMemory } from './memory.ts';
@@ -13,7 +13,7 @@ import { beginRefresh } from './refresh.ts';
 
 /** The full page of these tests: a list of twice as many rows may be asked for fewer. */
 const FULL = 24;
-const FALLING: SourceVariant = { order: 'falling', cursor: 'keyset', hasMore: 'exact', pageSize: FULL };
+const FALLING: ListVariant = { order: 'falling', cursor: 'keyset', hasMore: 'exact', pageSize: FULL };
 
 /** What a service may make of a smaller limit than the greatest. */
 const HABITS = ['takes', 'refuses', 'says that nothing follows', 'ignores', 'sends none'] as const;
@@ -42,7 +42,7 @@ class Picky implements ClientSource {
 }
 
 /** All of the list is mirrored, by a service that took `FULL` as its limit. */
-function loaded(variant: SourceVariant, habit: (typeof HABITS)[number] = 'takes', rows = 60) {
+function loaded(variant: ListVariant, habit: (typeof HABITS)[number] = 'takes', rows = 60) {
   const source = new WalkSource(variant, rows);
   const client = new WalkClient(new Picky(source, habit), 3);
   client.memory = withFullPage(client.memory);

@@ -9,14 +9,14 @@ import {
   variants,
 } from '../../test/support/walks/walk-arbitraries.ts';
 import { type ClientSource, WalkClient, type Running } from '../../test/support/walks/walk-client.ts';
-import { WalkSource, type SourceVariant } from '../../test/support/walks/walk-source.ts';
+import { WalkSource, type ListVariant } from '../../test/support/walks/walk-source.ts';
 import { OVERLAP } from './frontier.ts';
 import { beginPoll } from './poll.ts';
 import type { WalkAnswer, FullWalk, PollWalk } from './walk.ts';
 import { runs } from '../../test/support/effort.ts';
 
-const FALLING: SourceVariant = { order: 'falling', cursor: 'keyset', hasMore: 'exact', pageSize: 5 };
-const RISING: SourceVariant = { ...FALLING, order: 'rising' };
+const FALLING: ListVariant = { order: 'falling', cursor: 'keyset', hasMore: 'exact', pageSize: 5 };
+const RISING: ListVariant = { ...FALLING, order: 'rising' };
 
 /** A cache on the way to a source: on demand it answers with the copy that it took last. */
 class Cache implements ClientSource {
@@ -52,7 +52,7 @@ function missing(source: WalkSource, client: WalkClient): string[] {
 /** Between two walks: what the overlap would read again anyway must not hide what was lost. */
 const pause = fc.constantFrom(0, OVERLAP, 2 * OVERLAP);
 
-function loaded(variant: SourceVariant, rows = 40): { source: WalkSource; client: WalkClient } {
+function loaded(variant: ListVariant, rows = 40): { source: WalkSource; client: WalkClient } {
   const source = new WalkSource(variant, rows);
   const client = new WalkClient(source, 1);
   expect(client.run(client.beginFull(), ENOUGH)?.outcome).toBe('complete');

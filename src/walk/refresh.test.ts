@@ -2,12 +2,12 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { ENOUGH, variants } from '../../test/support/walks/walk-arbitraries.ts';
 import { WalkClient } from '../../test/support/walks/walk-client.ts';
-import { WalkSource, type SourceVariant } from '../../test/support/walks/walk-source.ts';
+import { WalkSource, type ListVariant } from '../../test/support/walks/walk-source.ts';
 import { beginRefresh } from './refresh.ts';
 
-const EXACT: SourceVariant = { order: 'falling', cursor: 'keyset', hasMore: 'exact', pageSize: 4 };
+const EXACT: ListVariant = { order: 'falling', cursor: 'keyset', hasMore: 'exact', pageSize: 4 };
 
-function loaded(variant: SourceVariant, rows = 40): { source: WalkSource; client: WalkClient } {
+function loaded(variant: ListVariant, rows = 40): { source: WalkSource; client: WalkClient } {
   const source = new WalkSource(variant, rows);
   const client = new WalkClient(source);
   client.run(client.beginFull(), ENOUGH);
