@@ -12,10 +12,10 @@ afterEach(() => keeper.stop());
 function sceneOf(...accounts: string[]) {
   const clock = new VirtualClock();
   const bell = new Doorbell();
-  const standing = new Map(
-    accounts.map((userId) => [userId, 'waits' as ReturnType<SharedAccount['standing']>]),
+  const standing = new Map<string, ReturnType<SharedAccount['standing']>>(
+    accounts.map((userId) => [userId, 'waits']),
   );
-  const owners = new Map(accounts.map((userId) => [userId, null as string | null]));
+  const owners = new Map<string, string | null>(accounts.map((userId) => [userId, null]));
   const living = new Map<string, LivingProcess>();
   const retired = new Set<string>();
   const done: string[] = [];

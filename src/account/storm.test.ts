@@ -5,7 +5,7 @@ import { VirtualClock } from '@research-mirror/runtime/testing/virtual-clock';
 import { PRIORITY, READS } from '../service/rate-groups.ts';
 import type { CollectionName } from '../model/collections.ts';
 import { accountService, type AccountService } from './account-service.ts';
-import { hintDispatcher } from './hint-dispatcher.ts';
+import { type HintDispatcher, hintDispatcher } from './hint-dispatcher.ts';
 
 const COLLECTIONS: readonly CollectionName[] = ['research_jobs', 'bulk_research_jobs'];
 const MINUTE = 60_000;
@@ -25,7 +25,7 @@ async function running() {
   const failures: string[] = [];
   const onFailure = (what: string, error: Error): void => void failures.push(`${what}: ${error.message}`);
   const { reader, source, hintStore: store, gracePeriodMs } = account;
-  const dispatcher = hintDispatcher({
+  const dispatcher: HintDispatcher = hintDispatcher({
     reader,
     store,
     collections: COLLECTIONS,

@@ -35,7 +35,7 @@ function playedKey(keyHash: string, clock: VirtualClock) {
   const api: Api = {
     page: ({ mayStart = () => true }) => send('page', mayStart, () => keyHash as never),
     once: async ({ claim }) => {
-      if ((await claim?.()) === false) return undefined as never;
+      if ((await claim?.()) === false) return undefined;
       return send(
         'once',
         () => true,

@@ -12,7 +12,7 @@ import { openFolder } from '../../support/postgres/quick-folder.ts';
  * over. `database` makes an empty database and gives its URL.
  */
 export async function withServer<T>(
-  work: (server: { database(): Promise<string> }) => Promise<T>,
+  work: (server: { readonly database: () => Promise<string> }) => Promise<T>,
 ): Promise<T> {
   const folder = await openFolder('research-mirror-attack');
   const server = await joinTestServer(folder);
@@ -37,7 +37,9 @@ export function playOnServer(
   {
     play,
     ...games
-  }: Omit<Games, 'play'> & { play(seed: number, url: string, index: number): Promise<GameResult> },
+  }: Omit<Games, 'play'> & {
+    readonly play: (seed: number, url: string, index: number) => Promise<GameResult>;
+  },
 ): Promise<AttackReport> {
   return withServer(({ database }) =>
     playGames(options, { ...games, play: async (seed, index) => play(seed, await database(), index) }),
