@@ -85,23 +85,14 @@ it('warns of an unclassified error: it is a defect', () => {
 const SCOPE = { userId: '42', collection: 'lists', parent: '' } as const;
 const ONE_LIST = { userId: '42', collection: 'list_items', parent: '7' } as const;
 
-function logging() {
-  const lines: string[] = [];
-  const write = (line: string): void => void lines.push((JSON.parse(line) as { msg: string }).msg);
-  const log = pino({ level: 'info' }, { write });
-  const clock = new VirtualClock();
-  const failures = failureLog(log, clock, 'daemon');
-  const observer = logObserver(log, failures);
+function ended(changes: Partial<WalkEnded> = {}): void {
+  const outcome = changes.error === undefined ? 'complete' : 'failed';
   const counts = { pages: 1, items: 1, inserted: 0, updated: 1, milliseconds: 1 };
-  const ended = (changes: Partial<WalkEnded> = {}): void => {
-    const outcome = changes.error === undefined ? 'complete' : 'failed';
-    observer.walkEnded?.({ scope: SCOPE, kind: 'poll', outcome, error: undefined, ...counts, ...changes });
-  };
-  return { lines, failures, observer, ended };
+  const walk = { scope: SCOPE, kind: 'poll', outcome, error: undefined, ...counts } as const;
+  logObserver(log, failures).walkEnded?.({ ...walk, ...changes });
 }
 
 it('the observer logs each walk once, a failed one not again by its loop', () => {
-  const { lines, failures, ended } = logging();
   ended();
   const error = new MalformedAnswer('HTML');
   ended({ error });
@@ -109,25 +100,23 @@ it('the observer logs each walk once, a failed one not again by its loop', () =>
   ended({ error: new MalformedAnswer('HTML') });
   ended();
   ended({ error: new MalformedAnswer('HTML') });
-  const [complete, failed] = ['lists: poll complete', 'lists: poll failed: HTML'];
+  const [complete, failed] = ['info lists: poll complete', 'info lists: poll failed: HTML'];
   expect(lines).toEqual([complete, failed, complete, failed]);
 });
 
 it('the observer does not log walks of single lists, whose reader sums them up', () => {
-  const { lines, failures, ended } = logging();
   const error = new RequestRefused('404', 404);
   ended({ scope: ONE_LIST, error });
   ended({ scope: ONE_LIST });
   expect(lines).toEqual([]);
   failures.failed('42: poll of list_items', 'account 42: poll of list_items', error);
-  expect(lines).toEqual(['account 42: poll of list_items: 404']);
+  expect(lines).toEqual(['info account 42: poll of list_items: 404']);
 });
 
 it('the observer logs no walk that found nothing', () => {
-  const { lines, ended } = logging();
   const nothing = { inserted: 0, updated: 0 };
   ended(nothing);
   ended({ ...nothing, kind: 'full' });
   ended({ outcome: 'interrupted' });
-  expect(lines).toEqual(['lists: full complete']);
+  expect(lines).toEqual(['info lists: full complete']);
 });

@@ -9,21 +9,20 @@ import { EMPTY_OUTCOME } from '../sync/walk-result.ts';
 import { hintDispatcher } from './hint-dispatcher.ts';
 import type { HintedOutcome, HintedRequest } from '../sync/read-hinted.ts';
 
-interface Reading {
-  readonly name: CollectionName;
-  readonly at: number;
-  readonly keys: readonly string[];
-  readonly priority: number;
-  readonly requests: number | undefined;
-}
+type Reading = Pick<HintedRequest, 'keys' | 'priority'> & {
+  name: CollectionName;
+  at: number;
+  requests: number | undefined;
+};
 
 const JOBS = 'research_jobs';
 
 /** A reading that took so many requests, which covered everything. */
-function took(requests: number): HintedOutcome {
-  const outcome = { ...EMPTY_OUTCOME, totals: { ...EMPTY_OUTCOME.totals, requests } };
-  return { outcome, walkNeeded: false, covers: () => true };
-}
+const took = (requests: number): HintedOutcome => ({
+  outcome: { ...EMPTY_OUTCOME, totals: { ...EMPTY_OUTCOME.totals, requests } },
+  walkNeeded: false,
+  covers: () => true,
+});
 
 const stops: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
@@ -87,25 +86,7 @@ async function running(
     for (const key of keys) account.hint(name, key);
     dispatcher.bell.ring();
   };
-  /** An event each tenth of a second from now on. */
-  const storm = (): void => {
-    events(JOBS, '1');
-    clock.after(100, storm);
-  };
-  return {
-    clock,
-    account,
-    hints,
-    readings,
-    walks,
-    failures,
-    followed,
-    state,
-    begin,
-    ...first,
-    events,
-    storm,
-  };
+  return { clock, account, hints, readings, walks, failures, followed, state, begin, ...first, events };
 }
 
 describe('the dispatcher of hints', () => {
@@ -196,16 +177,6 @@ describe('the dispatcher of hints', () => {
     events(JOBS, '1');
     await clock.advance(0);
     expect(readings.map(({ requests }) => requests)).toEqual([5]);
-  });
-
-  it('takes half of the rate and a burst of five in a storm', async () => {
-    const { clock, storm, readings } = await running();
-    storm();
-    await clock.advance(60_000);
-    expect(new Set(readings.map(({ priority }) => priority))).toEqual(new Set([PRIORITY.HINT]));
-    // Five, and half of 48 a minute.
-    expect(readings.length).toBeLessThanOrEqual(29);
-    expect(readings.length).toBeGreaterThanOrEqual(27);
   });
 
   it('spends later tokens on requests beyond the first one of a reading', async () => {

@@ -12,12 +12,10 @@ afterEach(() => keeper.stop());
 function sceneOf(...accounts: string[]) {
   const clock = new VirtualClock();
   const bell = new Doorbell();
-  const standing = new Map<string, ReturnType<SharedAccount['standing']>>();
-  const owners = new Map<string, string | null>();
-  for (const userId of accounts) {
-    standing.set(userId, 'waits');
-    owners.set(userId, null);
-  }
+  const standing = new Map<string, ReturnType<SharedAccount['standing']>>(
+    accounts.map((userId) => [userId, 'waits']),
+  );
+  const owners = new Map<string, string | null>(accounts.map((userId) => [userId, null]));
   const living = new Map<string, LivingProcess>();
   const retired = new Set<string>();
   const done: string[] = [];
@@ -47,21 +45,9 @@ function sceneOf(...accounts: string[]) {
     },
   });
   const lives = (processId: string, serves?: readonly string[], version = '1'): void => {
-    const process = {
-      processId,
-      version,
-      command: 'start',
-      pid: 1,
-      startedTicks: '1',
-      here: false,
-      prompt: true,
-    };
-    living.set(processId, {
-      ...process,
-      leftMs: is.leftMs,
-      aliveUntil: new Date(0),
-      serves: serves && new Set(serves),
-    });
+    const process = { processId, version, command: 'start', pid: 1, startedTicks: '1' };
+    const heartbeat = { here: false, prompt: true, leftMs: is.leftMs, aliveUntil: new Date(0) };
+    living.set(processId, { ...process, ...heartbeat, serves: serves && new Set(serves) });
   };
   lives('self');
   keeper = shareKeeper(
@@ -91,6 +77,9 @@ function sceneOf(...accounts: string[]) {
     await clock.advance(ms);
     return done.splice(0);
   };
+  /** Only what begins so. */
+  const just = async (begin: string, ms: number): Promise<string[]> =>
+    (await after(ms)).filter((each) => each.startsWith(begin));
   const start = async (): Promise<string[]> => {
     await keeper.start();
     return await after(0);
@@ -99,11 +88,10 @@ function sceneOf(...accounts: string[]) {
     bell.ring();
     return after(ms);
   };
-  return { is, standing, owners, living, retired, lives, start, after, rung };
+  return { is, standing, owners, living, retired, lives, start, after, just, rung };
 }
 
 const but = (left: string, news: readonly string[]): string[] => news.filter((each) => each !== left);
-const looks = (length: number): string[] => Array.from({ length }, () => 'look');
 
 describe('a daemon that is alone', () => {
   it('takes all its accounts, and sends no query afterwards', async () => {
@@ -164,26 +152,20 @@ describe('a daemon that is alone', () => {
 
 describe('a daemon beside another one', () => {
   const accounts = Array.from({ length: 40 }, (_, index) => `a${index + 10}`);
-  const both = (userIds: readonly string[]): ReadonlyMap<string, string> =>
-    shareOut(
-      new Map(userIds.map((userId) => [userId, undefined])),
-      ['self', 'other'].map((id) => ({ id, serves: new Set(userIds), prompt: true })),
-    );
+  const free = new Map(accounts.map((userId) => [userId, undefined]));
+  const daemons = ['self', 'other'].map((id) => ({ id, serves: new Set(accounts), prompt: true }));
   const shareOf = (id: string): string[] =>
-    [...both(accounts)].filter(([, target]) => target === id).map(([userId]) => userId);
+    [...shareOut(free, daemons)].filter(([, target]) => target === id).map(([userId]) => userId);
 
   it('gives up a few accounts at a time when another daemon comes', async () => {
-    const { is, owners, lives, start, after } = sceneOf(...accounts);
-    const givenUp = async (ms: number): Promise<string[]> =>
-      (await after(ms)).filter((each) => each.startsWith('give up'));
+    const { is, owners, lives, start, just } = sceneOf(...accounts);
     await start();
     lives('other', accounts);
     is.others = true;
-    const given = await givenUp(4_000);
+    const given = await just('give up', 4_000);
     expect(given).toHaveLength(16);
     for (const each of given) owners.set(each.slice('give up '.length), 'other');
-    const news = await after(1_200);
-    const rest = news.filter((each) => each.startsWith('give up'));
+    const rest = await just('give up', 1_200);
     expect([...given, ...rest].toSorted()).toEqual(shareOf('other').map((each) => `give up ${each}`));
   });
 
@@ -207,7 +189,7 @@ describe('a daemon beside another one', () => {
     owners.set('c', 'other').set('d', 'other');
     await start();
     await after(5_000);
-    expect(await after(60_000)).toEqual(looks(15));
+    expect(await after(60_000)).toEqual(Array(15).fill('look'));
   });
 
   it('offers its accounts again if the database has another list of them', async () => {
@@ -231,22 +213,19 @@ describe('a daemon beside another one', () => {
     await start();
     living.delete('other');
     expect(await after(1_499)).toEqual([]);
-    expect(but('shares out: 1 of 1 account, as the only daemon', await after(121))).toEqual([
-      'look',
-      'take a',
-    ]);
+    const news = await after(121);
+    expect(but('shares out: 1 of 1 account, as the only daemon', news)).toEqual(['look', 'take a']);
   });
 
   it('looks four times a second while a free account is left to another daemon', async () => {
-    const { is, owners, living, lives, start, after } = sceneOf(...accounts);
+    const { is, owners, living, lives, start, after, just } = sceneOf(...accounts);
     is.others = true;
     lives('other', accounts);
     await start();
     expect((await after(2_000)).length).toBeGreaterThan(4);
     // It ends before it takes them.
     living.delete('other');
-    const news = await after(400);
-    expect(news.filter((each) => each.startsWith('take'))).toHaveLength(20);
+    expect(await just('take', 400)).toHaveLength(20);
     expect([...owners.values()].every((owner) => owner === 'self')).toBe(true);
   });
 
@@ -291,18 +270,15 @@ describe('a daemon beside another one', () => {
   it.each([
     ['its own heartbeat', { interruptedAt: 0 }],
     ['its look', { fails: true }],
-  ])(
-    'considers no process dead just after %s failed: others may have been away as well',
-    async (_, failing) => {
-      const { is, owners, start, after } = sceneOf('a');
-      Object.assign(is, { others: true, ...failing });
-      owners.set('a', 'other');
-      await start();
-      is.fails = false;
-      expect(await after(5_900)).not.toContain('take a');
-      expect(await after(2_000)).toContain('take a');
-    },
-  );
+  ])('considers no process dead just after %s failed: others may have been away', async (_, failing) => {
+    const { is, owners, start, after } = sceneOf('a');
+    Object.assign(is, { others: true, ...failing });
+    owners.set('a', 'other');
+    await start();
+    is.fails = false;
+    expect(await after(5_900)).not.toContain('take a');
+    expect(await after(2_000)).toContain('take a');
+  });
 
   it('withdraws when it is stopped, before its accounts are released', async () => {
     const { start, after } = sceneOf('a');

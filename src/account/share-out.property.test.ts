@@ -10,29 +10,21 @@ const users = fc.uniqueArray(
 );
 
 /** Daemons that have all keys, the oldest first. */
-function sameKeys(daemons: readonly string[], accounts: readonly string[]): FleetDaemon[] {
-  return daemons.map((id) => ({ id, serves: new Set(accounts), prompt: true }));
-}
+const sameKeys = (daemons: readonly string[], accounts: readonly string[]): FleetDaemon[] =>
+  daemons.map((id) => ({ id, serves: new Set(accounts), prompt: true }));
 
 /** Daemons and accounts, of which each daemon has all keys, or some. */
 const worlds = fc.tuple(ids, users).chain(([daemons, accounts]) => {
   const some = fc.oneof({ weight: 2, arbitrary: fc.constant(accounts) }, fc.subarray(accounts));
-  return fc.record({
-    accounts: fc.constant(accounts),
-    daemons: fc.tuple(
-      ...daemons.map((id) =>
-        some.map((serves): FleetDaemon => ({ id, serves: new Set(serves), prompt: true })),
-      ),
-    ),
-  });
+  const each = daemons.map((id) => some.map((serves) => ({ id, serves: new Set(serves), prompt: true })));
+  return fc.record({ accounts: fc.constant(accounts), daemons: fc.tuple(...each) });
 });
 
 const free = (accounts: readonly string[]): Map<string, undefined> =>
   new Map(accounts.map((userId) => [userId, undefined]));
 
-function counts(targets: ReadonlyMap<string, string>, daemons: readonly FleetDaemon[]): number[] {
-  return daemons.map(({ id }) => [...targets.values()].filter((each) => each === id).length);
-}
+const counts = (targets: ReadonlyMap<string, string>, daemons: readonly FleetDaemon[]): number[] =>
+  daemons.map(({ id }) => [...targets.values()].filter((each) => each === id).length);
 
 const squares = (loads: readonly number[]): number => loads.reduce((sum, each) => sum + each ** 2, 0);
 
@@ -54,9 +46,8 @@ function bestSquares(daemons: readonly FleetDaemon[], accounts: readonly string[
 }
 
 /** Accounts with another daemon than before. */
-function moved(before: ReadonlyMap<string, string>, after: ReadonlyMap<string, string>): string[] {
-  return [...before].filter(([userId, id]) => after.get(userId) !== id).map(([userId]) => userId);
-}
+const moved = (before: ReadonlyMap<string, string>, after: ReadonlyMap<string, string>): string[] =>
+  [...before].filter(([userId, id]) => after.get(userId) !== id).map(([userId]) => userId);
 
 describe('a share', () => {
   it('gives each account to a daemon that serves it, and none to others', () => {
@@ -86,18 +77,12 @@ describe('a share', () => {
   });
 
   it('is as even as keys allow if each daemon has the keys of the next one, and more', () => {
-    const nested = fc.tuple(
-      fc.array(fc.nat({ max: 9 }), { minLength: 1, maxLength: 4 }),
-      fc.constant(Array.from({ length: 9 }, (_, index) => `a${index}`)),
-    );
+    const sizes = fc.array(fc.nat({ max: 9 }), { minLength: 1, maxLength: 4 });
+    const accounts = Array.from({ length: 9 }, (_, index) => `a${index}`);
     fc.assert(
-      fc.property(nested, fc.boolean(), ([sizes, accounts], isRising) => {
+      fc.property(sizes, fc.boolean(), (sizes, isRising) => {
         const sorted = sizes.toSorted((a, b) => (isRising ? a - b : b - a));
-        const daemons = sorted.map((size, at) => ({
-          id: `d${at}`,
-          serves: new Set(accounts.slice(0, size)),
-          prompt: true,
-        }));
+        const daemons = sorted.flatMap((size, at) => sameKeys([`d${at}`], accounts.slice(0, size)));
         const targets = shareOut(free(accounts), daemons);
         expect(squares(counts(targets, daemons))).toBe(bestSquares(daemons, [...targets.keys()]));
       }),

@@ -9,22 +9,12 @@ describe('walkHeap', () => {
   const begin = () => {
     const set: string[] = [];
     const observer = walkHeap((flags) => set.push(flags));
+    const ended = { kind: 'full', outcome: 'complete', error: undefined, pages: 1, milliseconds: 1 } as const;
     return {
       set,
       page: (scope: Scope, items: number) =>
         observer.pageWritten?.({ scope, kind: 'full', items, ...NO_ROWS }),
-      end: (scope: Scope) =>
-        observer.walkEnded?.({
-          scope,
-          kind: 'full',
-          outcome: 'complete',
-          error: undefined,
-          pages: 1,
-          items: 1,
-          inserted: 0,
-          updated: 0,
-          milliseconds: 1,
-        }),
+      end: (scope: Scope) => observer.walkEnded?.({ scope, items: 1, inserted: 0, updated: 0, ...ended }),
     };
   };
 
@@ -45,8 +35,7 @@ describe('walkHeap', () => {
 
   it('bounds the heap until the last long walk has ended', () => {
     const { set, page, end } = begin();
-    const [first, second, load] = ['7', '8', '9'].map((userId) => ({ ...JOBS, userId }));
-    if (first === undefined || second === undefined || load === undefined) throw new RangeError();
+    const [first, second, load] = [JOBS, { ...JOBS, userId: '8' }, { ...JOBS, userId: '9' }];
     page(first, 200_000);
     page(second, 200_000);
     page(load, 10_000);

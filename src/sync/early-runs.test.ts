@@ -80,24 +80,20 @@ describe('the next poll', () => {
     expect(polls.corrected).toBe(1);
   });
 
-  it('is the line’s after a hinted reading that found the change: an event announced it', () => {
-    const polls = new Polls();
-    polls.poll();
-    const { nextPollAt } = polls.runs.onPoll('research_jobs')(new Date(polls.now), new Date(polls.now));
-    expect(nextPollAt?.getTime()).toBe(NOON + MINUTE);
-  });
-
   it('is the line’s if the line never runs or its next run is more than five minutes away', () => {
     expect(new Polls(never).poll(CHANGED)).toBeNaN();
     expect(new Polls(eachMinutes(60)).poll(CHANGED)).toBe(60 * MINUTE);
     expect(new Polls(eachMinutes(5)).poll(CHANGED)).toBe(15_000);
   });
 
-  it('comes sooner after polls only: full walks of a list without known order would follow each other', () => {
-    const polls = new Polls();
-    polls.poll(CHANGED);
+  it('comes sooner after polls only: an event announced what a hinted reading found, and full walks of a list without known order would follow each other', () => {
     const nextAfter = (reading: (asOf: Date, began: Date) => CollectionChange): number =>
       (reading(new Date(polls.now), new Date(polls.now)).nextPollAt?.getTime() ?? 0) - NOON;
+    const polls = new Polls();
+    polls.poll();
+    expect(nextAfter(polls.runs.onPoll('research_jobs'))).toBe(MINUTE);
+    polls.now = NOON;
+    polls.poll(CHANGED);
     expect(nextAfter(polls.runs.onRead('research_jobs', 'poll'))).toBe(MINUTE);
     expect(nextAfter(polls.runs.onRead('research_jobs', 'full'))).toBe(MINUTE);
   });

@@ -7,15 +7,15 @@ const claimOf = (at: number, parent = '') => ({
   completeAsOf: new Date(at),
 });
 
-describe('a proof', () => {
-  it('counts for a minute after its request was sent, whenever it was answered', () => {
-    const proofs = new Proofs();
-    expect(proofs.covers('a', 0)).toBe(false);
-    proofs.proven('a', proofs.event(), 1_000);
-    const moments = [999, 1_000, 1_000 + PROOF_MS, 1_001 + PROOF_MS];
-    expect(moments.map((moment) => proofs.covers('a', moment))).toEqual([false, true, true, false]);
-  });
+/** Things that happen to keys; a request that proves may be answered late, in any order, or never. */
+const EVENT = fc.record({
+  what: fc.constantFrom('answer', 'claim', 'ask', 'prove'),
+  key: fc.constantFrom('a', 'b'),
+  after: fc.nat({ max: 40_000 }),
+  which: fc.nat({ max: 3 }),
+});
 
+describe('a proof', () => {
   it('is void after its key was refused; claims from the key’s answers are forgotten', () => {
     const proofs = new Proofs();
     proofs.proven('a', proofs.event(), 0);
@@ -33,12 +33,10 @@ describe('a proof', () => {
 
   it('is needed of each key for the answers of earlier processes, but owed only for this process’s own', () => {
     const proofs = new Proofs();
-    expect([proofs.owesProof('a'), proofs.isProvenSince('a', proofs.lastAnswer('a'))]).toEqual([
-      false,
-      false,
-    ]);
+    const isProven = () => proofs.isProvenSince('a', proofs.lastAnswer('a'));
+    expect([proofs.owesProof('a'), isProven()]).toEqual([false, false]);
     proofs.proven('a', proofs.event(), 0);
-    expect(proofs.isProvenSince('a', proofs.lastAnswer('a'))).toBe(true);
+    expect(isProven()).toBe(true);
   });
 
   it('keeps a claim that replaced the one of its scope while that was stored', () => {
@@ -53,77 +51,61 @@ describe('a proof', () => {
     proofs.stored(proofs.confirmed());
     expect(proofs.hasClaims).toBe(false);
   });
-});
 
-/** Things that happen to keys; a request that proves may be answered late, in any order, or never. */
-const EVENT = fc.record({
-  what: fc.constantFrom('answer', 'claim', 'ask', 'prove'),
-  key: fc.constantFrom('a', 'b'),
-  after: fc.nat({ max: 40_000 }),
-  which: fc.nat({ max: 3 }),
-});
-
-interface Told {
-  readonly what: 'answer' | 'proof' | 'claim';
-  readonly key: string;
-  readonly index: number;
-  readonly sentAt?: number;
-}
-
-it('whatever order answers, claims and proofs come in a key is covered by its youngest proof, owes exactly what none followed, and a claim is confirmed when each key that answered before it has a later proof', () => {
-  fc.assert(
-    fc.property(fc.array(EVENT, { maxLength: 40 }), (events) => {
-      const proofs = new Proofs();
-      let now = 0;
-      // By a list of all that happened, and nothing remembered.
-      const told: Told[] = [];
-      const open: { key: string; index: number; sent: number; sentAt: number }[] = [];
-      const isFollowed = (key: string, index: number): boolean =>
-        told.some((one) => one.what === 'proof' && one.key === key && one.index > index);
-      for (const [index, { what, key, after, which }] of events.entries()) {
-        now += after;
-        if (what === 'answer') {
-          proofs.answered(key);
-          told.push({ what, key, index });
-        } else if (what === 'claim') {
-          proofs.claim(claimOf(index, String(index)));
-          told.push({ what, key, index });
-        } else if (what === 'ask') open.push({ key, index, sent: proofs.event(), sentAt: now });
-        else {
-          const [proof] = open.splice(which % Math.max(1, open.length), 1);
-          if (proof === undefined) continue;
-          proofs.proven(proof.key, proof.sent, proof.sentAt);
-          told.push({ ...proof, what: 'proof' });
-        }
-        const answersBefore = (claim: Told) =>
-          told.filter((one) => one.what === 'answer' && one.index < claim.index);
-        const due = told.filter(
-          (one) =>
-            one.what === 'claim' &&
-            answersBefore(one).every((answer) => {
-              const last = answersBefore(one).findLast((each) => each.key === answer.key);
-              return isFollowed(answer.key, last?.index ?? 0);
+  it('covers its key for a minute, settles what was answered before it was asked for, and confirms a claim with those of all keys that had answered', () => {
+    fc.assert(
+      fc.property(fc.array(EVENT, { maxLength: 40, size: 'max' }), (events) => {
+        const proofs = new Proofs();
+        let now = 0;
+        // All that happened, by its index, and nothing remembered.
+        const answers: { key: string; at: number }[] = [];
+        const claims: number[] = [];
+        const asked: { key: string; at: number; sent: number; sentAt: number }[] = [];
+        const proven: typeof asked = [];
+        const isFollowed = (key: string, at: number): boolean =>
+          proven.some((proof) => proof.key === key && proof.at > at);
+        for (const [at, { what, key, after, which }] of events.entries()) {
+          now += after;
+          if (what === 'answer') {
+            proofs.answered(key);
+            answers.push({ key, at });
+          } else if (what === 'claim') {
+            proofs.claim(claimOf(at, String(at)));
+            claims.push(at);
+          } else if (what === 'ask') asked.push({ key, at, sent: proofs.event(), sentAt: now });
+          else {
+            const answered = asked.splice(which % Math.max(1, asked.length), 1);
+            for (const proof of answered) proofs.proven(proof.key, proof.sent, proof.sentAt);
+            proven.push(...answered);
+          }
+          const ofEach = (holds: (key: string, own: number[]) => boolean): boolean =>
+            ['a', 'b'].every((each) => {
+              const own = answers.filter((answer) => answer.key === each).map((answer) => answer.at);
+              return holds(each, own);
+            });
+          const due = claims.filter((claim) =>
+            ofEach((each, own) => {
+              const last = own.findLast((answer) => answer < claim);
+              return last === undefined || isFollowed(each, last);
             }),
-        );
-        // A key that answered only after the claim may hold it back; nothing else does.
-        const names = proofs.confirmed().map(({ scope }) => Number(scope.parent));
-        expect(due.map((one) => one.index)).toEqual(expect.arrayContaining(names));
-        const answeredLater = (claim: Told) =>
-          ['a', 'b'].some(
-            (each) =>
-              told.some((one) => one.what === 'answer' && one.key === each && one.index > claim.index) &&
-              !isFollowed(each, claim.index),
           );
-        const certain = due.filter((claim) => !answeredLater(claim)).map((one) => one.index);
-        expect(names).toEqual(expect.arrayContaining(certain));
-        for (const each of ['a', 'b']) {
-          const own = told.filter((one) => one.key === each);
-          const covered = own.some(({ what: is, sentAt = 0 }) => is === 'proof' && now - sentAt <= PROOF_MS);
-          expect(proofs.covers(each, now)).toBe(covered);
-          const owed = own.some(({ what: is, index: at }) => is === 'answer' && !isFollowed(each, at));
-          expect(proofs.owesProof(each)).toBe(owed);
+          const confirmed = proofs.confirmed().map(({ scope }) => Number(scope.parent));
+          expect(due).toEqual(expect.arrayContaining(confirmed));
+          // A key that answered only after the claim may hold it back; nothing else does.
+          const certain = due.filter((claim) =>
+            ofEach((each, own) => !own.some((answer) => answer > claim) || isFollowed(each, claim)),
+          );
+          expect(confirmed).toEqual(expect.arrayContaining(certain));
+          for (const each of ['a', 'b']) {
+            const covered = proven.some((proof) => proof.key === each && now - proof.sentAt <= PROOF_MS);
+            expect(proofs.covers(each, now)).toBe(covered);
+            // Nor does it cover what was sent before it.
+            expect(proofs.covers(each, -1)).toBe(false);
+            const owed = answers.some((answer) => answer.key === each && !isFollowed(each, answer.at));
+            expect(proofs.owesProof(each)).toBe(owed);
+          }
         }
-      }
-    }),
-  );
+      }),
+    );
+  });
 });

@@ -3,18 +3,18 @@ import { describe, expect, it } from 'vitest';
 import { MemoryAccount } from '../../test/support/sync/memory-account.ts';
 import { VirtualClock } from '@research-mirror/runtime/testing/virtual-clock';
 import { operate, operation, variants } from '../../test/support/walks/walk-arbitraries.ts';
-import { WalkSource, type SourceVariant } from '../../test/support/walks/walk-source.ts';
+import { WalkSource, type ListVariant } from '../../test/support/walks/walk-source.ts';
 import { PRIORITY } from '../service/rate-groups.ts';
 import { Stopped } from '@research-mirror/runtime/service';
 import type { HintedOutcome } from './read-hinted.ts';
 import { runs } from '../../test/support/effort.ts';
 
 const NAME = 'research_jobs';
-const FALLING: SourceVariant = { order: 'falling', cursor: 'keyset', hasMore: 'exact', pageSize: 10 };
+const FALLING: ListVariant = { order: 'falling', cursor: 'keyset', hasMore: 'exact', pageSize: 10 };
 const { signal } = new AbortController();
 
 /** All of the source is mirrored. */
-async function mirrored(variant: SourceVariant, rows: number) {
+async function mirrored(variant: ListVariant, rows: number) {
   const clock = new VirtualClock();
   const list = new WalkSource(variant, rows);
   const account = await MemoryAccount.make(clock, { [NAME]: list });

@@ -134,8 +134,8 @@ describe('the sessions of scopes', () => {
     const stored = { lastObs: 7 };
     const { pool, opened } = poolOver(stored);
     await expect(pool.use(jobs, '', obsOf)).resolves.toBe(8);
-    stored.lastObs = 8;
-    await expect(pool.use(jobs, '', obsOf)).resolves.toBe(9);
+    stored.lastObs = 20;
+    await expect(pool.use(jobs, '', obsOf)).resolves.toBe(21);
     expect(opened()).toBe(2);
   });
 

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { ENOUGH, playing, script, variants } from '../../test/support/walks/walk-arbitraries.ts';
 import { type ClientSource, WalkClient } from '../../test/support/walks/walk-client.ts';
-import { WalkSource, type SourceVariant } from '../../test/support/walks/walk-source.ts';
+import { WalkSource, type ListVariant } from '../../test/support/walks/walk-source.ts';
 import { asks, page, range, refused, usableMemory } from '../../test/support/walks/walk-steps.ts';
 import { runs } from '../../test/support/effort.ts';
 import type { ScopeMemory } from './memory.ts';
@@ -13,57 +13,41 @@ import { beginRefresh } from './refresh.ts';
 
 /** The full page of these tests: a list of twice as many rows may be asked for fewer. */
 const FULL = 24;
-const FALLING: SourceVariant = { order: 'falling', cursor: 'keyset', hasMore: 'exact', pageSize: FULL };
+const FALLING: ListVariant = { order: 'falling', cursor: 'keyset', hasMore: 'exact', pageSize: FULL };
 
 /** What a service may make of a smaller limit than the greatest. */
 const HABITS = ['takes', 'refuses', 'says that nothing follows', 'ignores', 'sends none'] as const;
 
-class Picky implements ClientSource {
-  readonly #list: WalkSource;
-  readonly #habit: (typeof HABITS)[number];
-
-  constructor(list: WalkSource, habit: (typeof HABITS)[number]) {
-    this.#list = list;
-    this.#habit = habit;
-  }
-
-  get(cursor: string | null, limit: number | null): WalkAnswer {
-    if (limit === null || limit >= FULL || this.#habit === 'takes') return this.#list.get(cursor, limit);
-    if (this.#habit === 'refuses') return refused(422);
-    if (this.#habit === 'sends none') return page([], true);
-    const answer = this.#list.get(cursor, this.#habit === 'ignores' ? FULL : limit);
-    const ends = this.#habit === 'says that nothing follows' && answer.type === 'page';
+const picky = (list: WalkSource, habit: (typeof HABITS)[number]): ClientSource => ({
+  versionOf: (key) => list.versionOf(key),
+  get: (cursor, limit) => {
+    if (limit === null || limit >= FULL || habit === 'takes') return list.get(cursor, limit);
+    if (habit === 'refuses') return refused(422);
+    if (habit === 'sends none') return page([], true);
+    const answer = list.get(cursor, habit === 'ignores' ? FULL : limit);
+    const ends = habit === 'says that nothing follows' && answer.type === 'page';
     return ends ? { ...answer, hasMore: false } : answer;
-  }
-
-  versionOf(key: string): number {
-    return this.#list.versionOf(key);
-  }
-}
+  },
+});
 
 /** All of the list is mirrored, by a service that took `FULL` as its limit. */
-function loaded(variant: SourceVariant, habit: (typeof HABITS)[number] = 'takes', rows = 60) {
+function loaded(variant: ListVariant, habit: (typeof HABITS)[number] = 'takes', rows = 60) {
   const source = new WalkSource(variant, rows);
-  const client = new WalkClient(new Picky(source, habit), 3);
-  client.memory = withFullPage(client.memory);
+  const client = new WalkClient(picky(source, habit), 3);
+  client.memory = taking(client.memory, FULL);
   expect(client.run(client.beginFull(), ENOUGH)?.outcome).toBe('complete');
   client.requests = 0;
   return { source, client };
 }
 
-function withFullPage(memory: ScopeMemory): ScopeMemory {
-  return { ...memory, limit: { ...memory.limit, value: FULL, proven: true } };
-}
+const taking = (memory: ScopeMemory, value: number): ScopeMemory => ({
+  ...memory,
+  limit: { ...memory.limit, value, proven: true },
+});
 
 /** A list of a thousand rows, by a service that took 500 as its limit. */
-function longList(): ScopeMemory {
-  const memory = usableMemory();
-  return { ...memory, rows: 1000, limit: { ...memory.limit, value: 500, proven: true } };
-}
-
-function reread(key: string, memory: ScopeMemory): ReturnType<typeof beginRefresh> {
-  return beginRefresh(memory, { unfinished: [key], now: 0 });
-}
+const longList = () => taking({ ...usableMemory(), rows: 1000 }, 500);
+const reread = (key: string, memory: ScopeMemory) => beginRefresh(memory, { unfinished: [key], now: 0 });
 
 describe('a reading of one row', () => {
   it('keeps no row from the polls, whatever the service makes of small limits', () => {
@@ -96,11 +80,8 @@ describe('a reading of one row', () => {
 
   it('asks for a page of twenty right before it, and of more rows for full pages', () => {
     const before = { type: 'predecessor', key: '61' } as const;
-    expect(asks(reread('60', longList()), [before, page(range(60, 41), true)])).toEqual([
-      '<60#1',
-      '61/20',
-      'reached',
-    ]);
+    const asked = asks(reread('60', longList()), [before, page(range(60, 41), true)]);
+    expect(asked).toEqual(['<60#1', '61/20', 'reached']);
     const two = beginRefresh(longList(), { unfinished: ['60', '58'], now: 0 });
     expect(asks(two, [before])).toEqual(['<60#1', '61/500']);
   });
@@ -135,12 +116,8 @@ describe('a reading of one row', () => {
   });
 
   it('goes on after a cursor of the service’s own with the limit that it was made with', () => {
-    const newer = page(range(120, 101), true, 'page-2');
-    expect(asks(reread('100', longList()), [{ type: 'predecessor', key: null }, newer])).toEqual([
-      '<100#1',
-      'top/20',
-      'page-2/20',
-    ]);
+    const answers = [{ type: 'predecessor', key: null } as const, page(range(120, 101), true, 'page-2')];
+    expect(asks(reread('100', longList()), answers)).toEqual(['<100#1', 'top/20', 'page-2/20']);
   });
 
   it('asks for a full page where the service refuses so few, and remembers it; not where it refused the cursor', () => {

@@ -9,14 +9,14 @@ import {
   variants,
 } from '../../test/support/walks/walk-arbitraries.ts';
 import { type ClientSource, WalkClient, type Running } from '../../test/support/walks/walk-client.ts';
-import { WalkSource, type SourceVariant } from '../../test/support/walks/walk-source.ts';
+import { WalkSource, type ListVariant } from '../../test/support/walks/walk-source.ts';
 import { OVERLAP } from './frontier.ts';
 import { beginPoll } from './poll.ts';
 import type { WalkAnswer, FullWalk, PollWalk } from './walk.ts';
 import { runs } from '../../test/support/effort.ts';
 
-const FALLING: SourceVariant = { order: 'falling', cursor: 'keyset', hasMore: 'exact', pageSize: 5 };
-const RISING: SourceVariant = { ...FALLING, order: 'rising' };
+const FALLING: ListVariant = { order: 'falling', cursor: 'keyset', hasMore: 'exact', pageSize: 5 };
+const RISING: ListVariant = { ...FALLING, order: 'rising' };
 
 /** A cache on the way to a source: on demand it answers with the copy that it took last. */
 class Cache implements ClientSource {
@@ -52,8 +52,8 @@ function missing(source: WalkSource, client: WalkClient): string[] {
 /** Between two walks: what the overlap would read again anyway must not hide what was lost. */
 const pause = fc.constantFrom(0, OVERLAP, 2 * OVERLAP);
 
-function loaded(variant: SourceVariant, rows = 40): { source: WalkSource; client: WalkClient } {
-  const source = new WalkSource(variant, rows);
+function loaded(variant: ListVariant) {
+  const source = new WalkSource(variant, 40);
   const client = new WalkClient(source, 1);
   expect(client.run(client.beginFull(), ENOUGH)?.outcome).toBe('complete');
   return { source, client };
@@ -73,8 +73,11 @@ describe('a poll', () => {
         for (const { walk, requests, steps, pause } of acts) {
           client.now += pause;
           const between = playing(source, steps);
-          if (walk === 'poll') client.run(client.beginPoll(), requests, between);
-          else client.run(client.beginFull(), requests, between);
+          client.run<FullWalk | PollWalk>(
+            walk === 'poll' ? client.beginPoll() : client.beginFull(),
+            requests,
+            between,
+          );
         }
         expect(client.run(client.beginPoll(), ENOUGH)?.outcome).toMatch(/reached|complete/);
         expect(missing(source, client)).toEqual([]);
@@ -109,8 +112,11 @@ describe('a poll', () => {
             cache.answers = cached;
           };
           const most = goesOn ? ENOUGH : requests.length;
-          if (walk === 'poll') client.run(client.beginPoll(), most, between);
-          else client.run(client.beginFull(), most, between);
+          client.run<FullWalk | PollWalk>(
+            walk === 'poll' ? client.beginPoll() : client.beginFull(),
+            most,
+            between,
+          );
         }
         cache.answers = false;
         client.now += OVERLAP;
@@ -181,9 +187,7 @@ describe('a poll', () => {
     });
     fc.assert(
       fc.property(variants('falling', 'rising'), fc.array(act, { maxLength: 12 }), (variant, acts) => {
-        const source = new WalkSource(variant, 40);
-        const client = new WalkClient(source, 1);
-        client.run(client.beginFull(), ENOUGH);
+        const { source, client } = loaded(variant);
         let late: { id: number; at: number }[] = [];
         const arrive = (): void => {
           for (const { id, at } of late) if (at <= client.now) source.appear(id);

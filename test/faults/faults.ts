@@ -168,7 +168,7 @@ export const FAULTS: readonly Fault[] = [
     file: 'src/walk/whole-walk.ts',
     find: 'if (first.at > answer.sentAt - gracePeriodMs) return false;',
     put: '',
-    caughtIn: 'src/walk/second-proof.test.ts',
+    caughtIn: 'src/walk/pair.test.ts',
     test: 'is none that was asked for sooner',
   },
   {
@@ -177,7 +177,7 @@ export const FAULTS: readonly Fault[] = [
     file: 'src/walk/proof.ts',
     find: "return !copied || suspect.kind === 'returned' || suspect.at <= sentAt;",
     put: 'return false;',
-    caughtIn: 'src/walk/suspects.test.ts',
+    caughtIn: 'src/walk/proof.test.ts',
     test: 'withdraws the suspicion of every row that was seen',
   },
   {
@@ -187,7 +187,7 @@ export const FAULTS: readonly Fault[] = [
     find: "direction === null || orderGrade(memory) !== 'trusted'",
     put: 'direction === null',
     caughtIn: 'src/walk/proof.test.ts',
-    test: 'or an order not trusted',
+    test: 'an order not trusted',
   },
   {
     invariant: 5,

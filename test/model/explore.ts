@@ -1,7 +1,8 @@
 import { checkpoint } from '../../src/walk/checkpoint.ts';
 import { FIRST_LIMIT } from '../../src/walk/reading.ts';
 import { newMemory, type ScopeMemory } from '../../src/walk/memory.ts';
-import { firstList, possibleOperations, type ListVariant } from './list-model.ts';
+import type { ListVariant } from '../support/walks/walk-source.ts';
+import { firstList, possibleOperations } from './list-model.ts';
 import { beginNext, READING, READING_ON, request } from './reading.ts';
 import { liveKeys, newWorld, operate, told, type Deletion, type Stage, type World } from './world.ts';
 
@@ -91,24 +92,21 @@ class Search {
 
   #judged(world: World): World {
     const { order } = this.#variant;
-    if (world.mistaken.length > 0 && (order === 'falling' || order === 'rising')) {
-      this.#found.mistaken.push(told(world));
-    }
-    const { interrupted } = world;
-    if (interrupted?.claims === true && world.suspectChange.size === 0) {
-      const byId = order === 'falling' || order === 'rising';
+    const byId = order === 'falling' || order === 'rising';
+    if (byId && world.mistaken.length > 0) this.#found.mistaken.push(told(world));
+    const { interrupted, deleted } = world;
+    if (byId && interrupted?.claims === true && world.suspectChange.size === 0) {
       const stale = liveKeys(world.mirror).some((key) => !interrupted.present.has(Number(key)));
-      if (byId && stale) this.#found.incomplete.push(told(world));
+      if (stale) this.#found.incomplete.push(told(world));
     }
-    if (world.deleted.length === 0) return world;
-    for (const deletion of world.deleted) {
+    for (const deletion of deleted) {
       this.#found.deletions += 1;
       if (deletion.sighted) this.#found.sighted.push(told(world));
       if (!deletion.untrue) continue;
       if (isBounded(order, world, deletion)) this.#found.bounded += 1;
       else this.#found.untrue.push(told(world));
     }
-    return { ...world, deleted: [] };
+    return deleted.length === 0 ? world : { ...world, deleted: [] };
   }
 
   #checkQuiet(world: World): void {
@@ -170,21 +168,10 @@ function brokenOff(variant: Start): World | undefined {
   const walking = request(variant, beginNext({ ...world, stages: ['full'] }));
   const { running } = walking;
   if (running === undefined || running.walk.kind !== 'full') return undefined;
-  const interrupted = {
-    checkpoint: checkpoint(running.walk),
-    seen: [],
-    trusted: false,
-    looked: false,
-    present: new Set<number>(),
-    claims: false,
-  };
-  return {
-    ...walking,
-    running: undefined,
-    interrupted,
-    trail: undefined,
-    stages: [...READING_ON, 'poll', 'confirm'],
-  };
+  const nothing = { seen: [], trusted: false, looked: false, present: new Set<number>(), claims: false };
+  const interrupted = { checkpoint: checkpoint(running.walk), ...nothing };
+  const stages = [...READING_ON, 'poll', 'confirm'] as const;
+  return { ...walking, running: undefined, interrupted, trail: undefined, stages };
 }
 
 function isMirrored({ mirror, list }: World): boolean {
@@ -213,21 +200,11 @@ function keyOf(world: World): string {
   const old = (at: number): number => Math.min(1, clock - at);
   let remembered = memoryKeys.get(memory);
   if (remembered === undefined) {
-    remembered = JSON.stringify({
-      ...memory,
-      whole: memory.whole?.digest,
-      rows: Math.min(2, memory.rows),
-    });
+    const rows = Math.min(2, memory.rows);
+    remembered = JSON.stringify({ ...memory, whole: memory.whole?.digest, rows });
     memoryKeys.set(memory, remembered);
   }
-  const walk =
-    running === undefined
-      ? 0
-      : [
-          { ...running.walk, items: 0, pages: Math.min(1, running.walk.pages) },
-          running.read,
-          running.trusted,
-        ];
+  const walk = running && { ...running.walk, items: 0, pages: Math.min(1, running.walk.pages) };
   return JSON.stringify([
     list.places,
     [...list.versions].sort(byFirst),
@@ -239,6 +216,8 @@ function keyOf(world: World): string {
       )
       .sort(),
     walk,
+    running?.read,
+    running?.trusted,
     stages,
     [...absent].sort(byNumber),
     [...moves].sort(byFirst),

@@ -1,34 +1,12 @@
-import type { WalkAnswer } from '../../src/walk/walk.ts';
-
-/** A variant of `docs/design/open-questions.md, "Lists"`: what the model's list endpoint does. */
-export interface ListVariant {
-  /**
-   * `updated`: a changed row goes to the top. `score`: rows move up and down, and their content shows it; `rank`: it
-   * does not. `shuffled`: no order, but fixed places.
-   */
-  readonly order: 'falling' | 'rising' | 'updated' | 'score' | 'rank' | 'shuffled';
-  /**
-   * What a cursor means; `refused`, `empty` and `ignored` are what happens to one whose row is gone. `token`: the server
-   * offers its own; `token-only`: it takes no others.
-   */
-  readonly cursor: 'keyset' | 'inclusive' | 'refused' | 'empty' | 'ignored' | 'token' | 'token-only';
-  readonly hasMore: 'exact' | 'full' | 'missing';
-  readonly pageSize: number;
-}
-
-export type OperationKind = 'delete' | 'update' | 'restore' | 'insert' | 'late' | 'raise' | 'sink';
+import type { ListState as StateOfList, ListVariant } from '../support/walks/walk-source.ts';
 
 export interface ListOperation {
-  readonly kind: OperationKind;
+  readonly kind: 'delete' | 'update' | 'restore' | 'insert' | 'late' | 'raise' | 'sink';
   readonly id: number;
 }
 
-/** The list as it is at one moment: never changed in place, so that a search can branch at any request. */
-export interface ListState {
-  /** IDs of all rows that ever were, in list order; those that are gone keep their place. */
-  readonly places: readonly number[];
-  /** Content of the rows that are there. */
-  readonly live: ReadonlyMap<number, number>;
+/** Never changed in place, so that a search can branch at any request. */
+export interface ListState extends StateOfList {
   /** Content that each row had last. */
   readonly versions: ReadonlyMap<number, number>;
 }
@@ -91,46 +69,6 @@ export function afterOperation({ order }: ListVariant, list: ListState, operatio
 export function movesRow(before: ListState, after: ListState, { id }: ListOperation): boolean {
   const came = before.live.has(id) !== after.live.has(id);
   return came || before.places.indexOf(id) !== after.places.indexOf(id);
-}
-
-/** An atomic read of one page. */
-export function readPage(
-  variant: ListVariant,
-  list: ListState,
-  cursor: string | null,
-  limit: number | null,
-): WalkAnswer {
-  const begin = beginOf(variant, list, cursor);
-  if (begin === undefined) return { type: 'refused', status: 404, message: 'unknown cursor' };
-  const rest = list.places.slice(begin).filter((id) => list.live.has(id));
-  const size = Math.min(variant.pageSize, limit ?? 100);
-  const keys = rest.slice(0, size).map(String);
-  const more = variant.hasMore === 'exact' ? rest.length > size : keys.length === size;
-  const hasMore = variant.hasMore === 'missing' ? undefined : more;
-  const last = keys.at(-1);
-  const page = { type: 'page' as const, keys, hasMore };
-  if (variant.cursor !== 'token' && variant.cursor !== 'token-only') return page;
-  if (more && last !== undefined) return { ...page, nextCursor: `after:${last}` };
-  return variant.cursor === 'token-only' ? { ...page, nextCursor: null } : page;
-}
-
-/** Index in `places` at which a page begins; undefined where the cursor is refused. */
-function beginOf(
-  variant: ListVariant,
-  { places, live }: ListState,
-  cursor: string | null,
-): number | undefined {
-  if (cursor === null) return 0;
-  if (variant.cursor === 'token-only' && !cursor.startsWith('after:')) return undefined;
-  const id = Number(cursor.replace('after:', ''));
-  const place = places.indexOf(id);
-  const kind = variant.cursor;
-  if (place < 0) return undefined;
-  if (live.has(id) || kind === 'keyset' || kind.startsWith('token'))
-    return kind === 'inclusive' ? place : place + 1;
-  if (kind === 'refused') return undefined;
-  if (kind === 'empty') return places.length;
-  return kind === 'ignored' ? 0 : place;
 }
 
 function comesBefore(order: ListVariant['order'], a: number, b: number): boolean {

@@ -1,5 +1,5 @@
 import { scratchKeys } from '@research-mirror/runtime/testing/scratch-keys';
-import { NO_SUSPECTS, type AbsenceProof } from '../../src/model/absence.ts';
+import { NO_SUSPECTS, type AbsenceProof, type SuspectChange } from '../../src/model/absence.ts';
 import { beginConfirm } from '../../src/walk/refresh.ts';
 import { judgePage } from '../../src/walk/proof.ts';
 import { beginFull, hasReadThrough } from '../../src/walk/full.ts';
@@ -9,17 +9,8 @@ import { judgePair, WalkSequence, type WholeWalk } from '../../src/walk/whole-wa
 import { beginPoll } from '../../src/walk/poll.ts';
 import { step } from '../../src/walk/step.ts';
 import type { End, Step, Walk } from '../../src/walk/walk.ts';
-import { changed, deleteProven, sighted } from './suspects.ts';
-import { readPage, type ListVariant } from './list-model.ts';
-import {
-  liveKeys,
-  versionOf,
-  type SuspectInWorld,
-  type Running,
-  type Stage,
-  type Trail,
-  type World,
-} from './world.ts';
+import { readPage, type ListVariant } from '../support/walks/walk-source.ts';
+import { liveKeys, versionOf, type SuspectInWorld, type Running, type Stage, type World } from './world.ts';
 
 /** Least time between two proofs, on a clock that counts walks: two proofs come from two walks. */
 const GRACE_PERIOD = 1;
@@ -44,11 +35,8 @@ function begin(stage: Stage, { memory, mirror, interrupted }: World, open: reado
   const now = 0; // frontiers and overlaps are not this model's subject: everything is recent
   const live = liveKeys(mirror).sort((a, b) => Number(b) - Number(a));
   if (stage === 'poll') return beginPoll(memory, { overlapKey: live[0] ?? null, now });
-  if (stage === 'confirm')
-    return beginConfirm(memory, {
-      keys: open.flatMap(({ kind, key }) => (kind === 'pair' ? [] : [key])),
-      now,
-    });
+  const keys = open.filter(({ kind }) => kind !== 'pair').map(({ key }) => key);
+  if (stage === 'confirm') return beginConfirm(memory, { keys, now });
   return beginFull(memory, { liveRows: live.length, now });
 }
 
@@ -110,10 +98,10 @@ function write(world: World, { memory, page }: Step, keys: readonly string[]) {
     .map((key) => ({ key, changedAt: world.mirror.get(key)?.changedAt ?? 0 }));
   const view = { proof, contradiction, sentAt: clock, seen: keys, deferred: [], missing, suspects };
   const change = page === undefined ? NO_SUSPECTS : judgePage({ ...view, gracePeriodMs: GRACE_PERIOD });
-  const suspectChange = sighted(
-    changed(world, change, ({ id }) => list.live.has(id)),
-    keys,
-  );
+  const suspectChange = new Map(changed(world, change, (id) => list.live.has(id)));
+  // Rows that are suspected though they have just been read.
+  for (const suspect of keys.flatMap((key) => suspectChange.get(key) ?? []))
+    suspectChange.set(suspect.key, { ...suspect, sighted: true });
   const mistaken = missing.map(({ key }) => key).filter((key) => list.live.has(Number(key)));
   const overlooks = missing.some(({ key }) => !suspectChange.has(key));
   return {
@@ -141,7 +129,7 @@ function goOn(world: World, from: Step, read: Running['read'], trusted: boolean)
 
 /** The end of a walk: what whole walks prove, then deletions, then the next stage. */
 function ended(world: World, walk: Walk, end: End, read: Running['read'], trusted: boolean): World {
-  const trail: Trail = { event: `${end.outcome} ${end.reason ?? ''}`.trimEnd(), before: world.trail };
+  const trail = { event: `${end.outcome} ${end.reason ?? ''}`.trimEnd(), before: world.trail };
   const stages = end.outcome === 'full-needed' && walk.kind === 'poll' ? READING : [];
   const isRest = walk.kind === 'full' && walk.resumed;
   const interrupted = world.interrupted && isRest ? { ...world.interrupted, trusted } : world.interrupted;
@@ -172,11 +160,48 @@ function judgeWhole(world: World, walk: Walk, end: End, read: Running['read']): 
   const change = judgePair(memory.whole, whole, { missing, suspects, gracePeriodMs: GRACE_PERIOD });
   const wholeRead = JSON.stringify([...new Map(read)]);
   const alike = wholeRead === world.wholeRead;
-  const present = ({ id }: { id: number }): boolean => list.live.has(id) && !absent.has(id);
-  const suspectChange = [...changed(world, change, present)].map(
-    ([key, suspect]) => [key, { ...suspect, alike }] as const,
-  );
-  return { ...next, wholeRead, suspectChange: new Map(suspectChange) };
+  const suspectChange = new Map(changed(world, change, (id) => list.live.has(id) && !absent.has(id)));
+  for (const [key, suspect] of suspectChange) suspectChange.set(key, { ...suspect, alike });
+  return { ...next, wholeRead, suspectChange };
+}
+
+/** The suspected deletions after a change. @param present whether the source has had a row all through the present proof */
+function changed(
+  { suspectChange, clock, trail }: World,
+  { add, prove, withdraw, withdrawOrdered }: SuspectChange,
+  present: (id: number) => boolean,
+): World['suspectChange'] {
+  const next = new Map(suspectChange);
+  if (withdrawOrdered) for (const [key, { kind }] of suspectChange) if (kind === 'interval') next.delete(key);
+  const unproven = { at: clock, proven: false, untrue: false, sighted: false, alike: false };
+  for (const { key, kind } of add) next.set(key, { key, kind, ...unproven });
+  for (const key of prove) {
+    const suspect = next.get(key);
+    if (suspect === undefined)
+      throw new Error(`a row was proven that is not in doubt: ${key} ${trail?.event}`);
+    next.set(key, { ...suspect, proven: true, untrue: present(Number(key)) });
+  }
+  for (const key of withdraw) next.delete(key);
+  return next;
+}
+
+/** Deletes what was proven twice. */
+function deleteProven(world: World): World {
+  const proven = [...world.suspectChange.values()].filter((suspect) => suspect.proven);
+  if (proven.length === 0) return world;
+  const mirror = new Map(world.mirror);
+  const suspectChange = new Map(world.suspectChange);
+  for (const { key } of proven) {
+    mirror.set(key, { version: mirror.get(key)?.version ?? 0, live: false, changedAt: world.clock });
+    suspectChange.delete(key);
+  }
+  const deletions = proven.map((suspect) => ({
+    ...suspect,
+    alike: suspect.kind === 'pair' && suspect.alike,
+  }));
+  const event = `deletes ${proven.map(({ key }) => key).join(' ')}`;
+  const deleted = [...world.deleted, ...deletions];
+  return { ...world, mirror, suspectChange, deleted, trail: { event, before: world.trail } };
 }
 
 function covers(proof: AbsenceProof | null, { keyType }: ScopeMemory, key: string): boolean {

@@ -2,28 +2,16 @@ import type { SuspectedDeletion } from '../../src/model/absence.ts';
 import type { Checkpoint } from '../../src/walk/checkpoint.ts';
 import type { ScopeMemory } from '../../src/walk/memory.ts';
 import type { Ask, Walk } from '../../src/walk/walk.ts';
-import {
-  afterOperation,
-  movesRow,
-  type ListOperation,
-  type ListState,
-  type ListVariant,
-} from './list-model.ts';
+import type { ListVariant } from '../support/walks/walk-source.ts';
+import { afterOperation, movesRow, type ListOperation, type ListState } from './list-model.ts';
 
-export interface MirrorRow {
+interface MirrorRow {
   readonly version: number;
   readonly live: boolean;
   readonly changedAt: number;
 }
 
-export interface SuspectInWorld extends SuspectedDeletion {
-  /** The second proof was given although the source had the row at each moment of it. */
-  readonly untrue: boolean;
-  /** The row was read after the first proof. */
-  readonly sighted: boolean;
-  /** Its second proof came from a whole walk that read the same as the one before it. */
-  readonly alike: boolean;
-}
+export interface SuspectInWorld extends SuspectedDeletion, Omit<Deletion, 'key'> {}
 
 /**
  * What is done one after the other: `rest`: an interrupted full walk goes on, then `again`: what it had read is read again;
@@ -43,7 +31,7 @@ export interface Running {
 }
 
 /** A full walk that was interrupted, and the reading that goes on with it. */
-export interface Interrupted {
+interface Interrupted {
   readonly checkpoint: Checkpoint;
   /** Keys seen since it goes on. */
   readonly seen: readonly string[];
@@ -83,15 +71,15 @@ export interface World {
 
 export interface Deletion {
   readonly key: string;
-  /** The source had the row at each moment of the second proof. */
+  /** The second proof was given although the source had the row at each moment of it. */
   readonly untrue: boolean;
-  /** The row was read between its two proofs. */
+  /** The row was read after the first proof. */
   readonly sighted: boolean;
-  /** Proven by two whole walks that read the same. */
+  /** Its second proof came from a whole walk that read the same as the one before it. */
   readonly alike: boolean;
 }
 
-export interface Trail {
+interface Trail {
   readonly event: string;
   readonly before: Trail | undefined;
 }
@@ -138,7 +126,7 @@ export function operate(variant: ListVariant, world: World, operation: ListOpera
 }
 
 /** Keys of the rows that the mirror holds as live. */
-export function liveKeys(mirror: ReadonlyMap<string, MirrorRow>): string[] {
+export function liveKeys(mirror: World['mirror']): string[] {
   return [...mirror].filter(([, row]) => row.live).map(([key]) => key);
 }
 

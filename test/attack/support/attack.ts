@@ -1,20 +1,21 @@
 import { messageOf } from '@research-mirror/runtime/message';
 
-/** One thing that an attack found broken. */
+/**
+ * What an attack found broken:
+ * - `lost`: the mirror lacks what the source has, or has it otherwise
+ * - `false`: a row was deleted that was there at each moment of its second proof
+ * - `twice`: a version is there twice, or two versions overlap
+ * - `history`: the history does not replay to what was read
+ * - `claim`: anything else that the documents claim
+ */
+export const FINDING_KINDS = ['lost', 'false', 'twice', 'history', 'claim'] as const;
+export type FindingKind = (typeof FINDING_KINDS)[number];
 export interface Finding {
-  /**
-   * - `lost`: the mirror lacks what the source has, or has it otherwise
-   * - `false`: a row was deleted that was there at each moment of its second proof
-   * - `twice`: a version is there twice, or two versions overlap
-   * - `history`: the history does not replay to what was read
-   * - `claim`: anything else that the documents claim
-   */
   readonly kind: FindingKind;
   readonly text: string;
 }
 
-export const FINDING_KINDS = ['lost', 'false', 'twice', 'history', 'claim'] as const;
-export type FindingKind = (typeof FINDING_KINDS)[number];
+type Counts = Readonly<Record<string, number>>;
 
 /** Result of one game: one account, reproducible by its seed. */
 export interface GameResult {
@@ -23,13 +24,13 @@ export interface GameResult {
   readonly what: string;
   readonly findings: readonly Finding[];
   /** What was counted: walks, kills, requests … */
-  readonly counts: Readonly<Record<string, number>>;
+  readonly counts: Counts;
   /** What happened, in order. */
   readonly trace: readonly string[];
 }
 
 /** Adds figures by name. */
-export function addCounts(into: Record<string, number>, counts: Readonly<Record<string, number>>): void {
+export function addCounts(into: Record<string, number>, counts: Counts): void {
   for (const [name, count] of Object.entries(counts)) into[name] = (into[name] ?? 0) + count;
 }
 
@@ -40,7 +41,7 @@ export class GameRecord {
   readonly counts: Record<string, number> = { games: 1 };
 
   count(name: string, by = 1): void {
-    this.counts[name] = (this.counts[name] ?? 0) + by;
+    addCounts(this.counts, { [name]: by });
   }
 
   tell(line: string): void {
@@ -87,9 +88,8 @@ export interface Attack {
   run(options: AttackOptions): Promise<AttackReport>;
 }
 
-/** Result of an attack. */
 export interface AttackReport {
-  readonly counts: Readonly<Record<string, number>>;
+  readonly counts: Counts;
   readonly findings: Readonly<Record<FindingKind, number>>;
   /** What was covered, and what could not be done here and why. */
   readonly notes: readonly string[];
@@ -105,23 +105,18 @@ export class Tally {
   readonly findings = noFindings();
   readonly notes: string[] = [];
   readonly notPlayed: string[] = [];
-  readonly #onGame: (result: GameResult) => void;
-  readonly #signal: AbortSignal | undefined;
+  readonly #options: Pick<AttackOptions, 'onGame'> & Partial<AttackOptions>;
 
-  constructor({ onGame, signal }: Pick<AttackOptions, 'onGame'> & { readonly signal?: AbortSignal }) {
-    this.#onGame = onGame;
-    this.#signal = signal;
+  constructor(options: Pick<AttackOptions, 'onGame'> & Partial<AttackOptions>) {
+    this.#options = options;
   }
 
   add(result: GameResult): void {
     // Ctrl-C reaches the programs that games run, too: what they then do is no finding.
-    if (this.#signal?.aborted === true) {
-      addCounts(this.counts, { 'games interrupted': 1 });
-      return;
-    }
+    if (this.#options.signal?.aborted === true) return addCounts(this.counts, { 'games interrupted': 1 });
     addCounts(this.counts, result.counts);
     for (const { kind } of result.findings) this.findings[kind] += 1;
-    this.#onGame(result);
+    this.#options.onGame(result);
   }
 
   /** Plays a game. One that breaks off is a finding, and the others go on; one without a result was given up. */
@@ -146,12 +141,12 @@ export class Tally {
 }
 
 export function noFindings(): Record<FindingKind, number> {
-  return Object.fromEntries(FINDING_KINDS.map((kind) => [kind, 0])) as Record<FindingKind, number>;
+  return { lost: 0, false: 0, twice: 0, history: 0, claim: 0 };
 }
 
 /** One line a finding, and how to play the same game again. */
 export function describeFindings(attack: string, { seed, what, findings }: GameResult): string {
-  const lines = findings.slice(0, 8).map(({ kind, text }: Finding) => `  ${kind}: ${text}`);
+  const lines = findings.slice(0, 8).map(({ kind, text }) => `  ${kind}: ${text}`);
   const again = `npm run attack -- --only ${attack} --seed ${seed} --games 1`;
   return [`${attack}, seed ${seed}: ${what}`, ...lines, `  again: ${again}`].join('\n');
 }
@@ -164,11 +159,7 @@ export async function playInLanes(
 ): Promise<void> {
   let next = 0;
   const lane = async (): Promise<void> => {
-    while (wanted()) {
-      const index = next;
-      next += 1;
-      await play(index);
-    }
+    while (wanted()) await play(next++);
   };
   await Promise.all(Array.from({ length: parallel }, lane));
 }
@@ -197,11 +188,8 @@ export async function playGames(options: AttackOptions, games: Games): Promise<A
   return tally.report();
 }
 
-/** How long attacks that repeat rounds do so. */
-const ROUNDS_MINUTES = 3;
-
 /** For `more`: until the minutes are over, which begin now, and for at least `least` games. */
-export function whileRoundsLast({ minutes = ROUNDS_MINUTES }: AttackSize, least = 1): Games['more'] {
+export function whileRoundsLast({ minutes = 3 }: AttackSize, least = 1): Games['more'] {
   const until = performance.now() + minutes * 60_000;
   return (begun) => begun < least || performance.now() < until;
 }

@@ -1,6 +1,5 @@
 import { rm } from 'node:fs/promises';
-import type pg from 'pg';
-import { openDatabase, type Database } from '../../../src/postgres/pool.ts';
+import { openDatabase } from '../../../src/postgres/pool.ts';
 import { distributeMirror, hasCitus } from '../../support/databases/distributed-database.ts';
 import { migrateTo } from '../../support/databases/migrated-database.ts';
 import { ask, openPool } from '../../support/postgres/on-connection.ts';
@@ -8,14 +7,13 @@ import { type AttackOptions, type AttackReport, type GameResult, type Games, pla
 import { joinTestServer } from '../../support/postgres/postgres.ts';
 import { openFolder } from '../../support/postgres/quick-folder.ts';
 
-/** A database server for the attacks that do not attack it. */
-interface Server {
-  /** URL of a database of its own on it, empty. */
-  database(): Promise<string>;
-}
-
-/** Starts an embedded server in a temporary folder, and stops it when `work` is over. */
-export async function withServer<T>(work: (server: Server) => Promise<T>): Promise<T> {
+/**
+ * Starts an embedded server in a temporary folder, for the attacks that do not attack it, and stops it when `work` is
+ * over. `database` makes an empty database and gives its URL.
+ */
+export async function withServer<T>(
+  work: (server: { readonly database: () => Promise<string> }) => Promise<T>,
+): Promise<T> {
   const folder = await openFolder('research-mirror-attack');
   const server = await joinTestServer(folder);
   let databases = 0;
@@ -23,9 +21,7 @@ export async function withServer<T>(work: (server: Server) => Promise<T>): Promi
     databases += 1;
     const name = `attack_${databases}`;
     await ask(server.url, `create database ${name} template template0`);
-    const url = new URL(server.url);
-    url.pathname = `/${name}`;
-    return url.href;
+    return Object.assign(new URL(server.url), { pathname: `/${name}` }).href;
   };
   try {
     return await work({ database });
@@ -38,15 +34,15 @@ export async function withServer<T>(work: (server: Server) => Promise<T>): Promi
 /** Plays games on a database each, of one server. */
 export function playOnServer(
   options: AttackOptions,
-  games: Omit<Games, 'play'> & {
+  {
+    play,
+    ...games
+  }: Omit<Games, 'play'> & {
     readonly play: (seed: number, url: string, index: number) => Promise<GameResult>;
   },
 ): Promise<AttackReport> {
-  return withServer((server) =>
-    playGames(options, {
-      ...games,
-      play: async (seed, index) => games.play(seed, await server.database(), index),
-    }),
+  return withServer(({ database }) =>
+    playGames(options, { ...games, play: async (seed, index) => play(seed, await database(), index) }),
   );
 }
 
@@ -54,9 +50,7 @@ export function playOnServer(
  * A migrated database, with a pool for the program's own queries and one for the checks; one of a Citus cluster is
  * distributed.
  */
-export async function openTable(
-  url: string,
-): Promise<{ database: Database & { url: string }; db: pg.Pool; close(): Promise<void> }> {
+export async function openTable(url: string) {
   const schema = 'mirror';
   await migrateTo(url, schema);
   const db = openPool(url, 10);

@@ -10,34 +10,23 @@ export interface Played extends AttackReport {
 }
 
 /** Counts that have a column of their own; the others stand below the table. */
-const COLUMNS = [
-  'games',
-  'variants',
-  'states',
-  'walks',
-  'kills',
-  'in a commit',
-  'pairs',
-  'deletions',
-  'versions',
-  'moments replayed',
-];
+const COLUMNS =
+  'games,variants,states,walks,kills,in a commit,pairs,deletions,versions,moments replayed'.split(',');
 
 /** One row an attack, and their sum; columns without any figure are left out. */
 export function formatSummary(played: readonly Played[]): string {
   const counted = COLUMNS.filter((count) => played.some(({ counts }) => counts[count] !== undefined));
   const columns = [...counted, 'beyond P2'];
-  const cell = ({ counts }: Played, count: string): string => {
-    const value = counts[count];
-    if (value === undefined) return '';
-    return count === 'pairs' ? `${value}/${counts['pairs possible'] ?? '?'}` : String(value);
-  };
-  const rows = played.map((each) => [
-    each.name,
-    `${each.seconds.toFixed(0)} s`,
-    each.load.toFixed(1),
-    ...columns.map((count) => cell(each, count)),
-    ...FINDING_KINDS.map((kind) => String(each.findings[kind])),
+  const rows = played.map(({ name, seconds, load, counts, findings }) => [
+    name,
+    `${seconds.toFixed(0)} s`,
+    load.toFixed(1),
+    ...columns.map((count) =>
+      count === 'pairs' && counts[count] !== undefined
+        ? `${counts[count]}/${counts['pairs possible'] ?? '?'}`
+        : String(counts[count] ?? ''),
+    ),
+    ...FINDING_KINDS.map((kind) => String(findings[kind])),
   ]);
   const sum = (of: (each: Played) => number | undefined): string =>
     String(played.reduce((all, each) => all + (of(each) ?? 0), 0));
@@ -56,17 +45,12 @@ export function formatSummary(played: readonly Played[]): string {
 export function formatOtherCounts(played: readonly Played[]): string[] {
   const shown = new Set([...COLUMNS, 'pairs possible', 'beyond P2']);
   return played.flatMap(({ name, counts }) => {
-    const others = Object.entries(counts)
-      .filter(([what]) => !shown.has(what))
-      .toSorted(([a], [b]) => (a < b ? -1 : 1))
-      .map(([what, count]) => `${count} ${what}`);
-    return others.length === 0 ? [] : [`${name}: ${others.join(', ')}`];
+    const others = Object.keys(counts).filter((what) => !shown.has(what));
+    const told = others.toSorted().map((what) => `${counts[what]} ${what}`);
+    return told.length === 0 ? [] : [`${name}: ${told.join(', ')}`];
   });
 }
 
 export function brokenIn(played: readonly Played[]): number {
-  return played.reduce(
-    (all, { findings }) => all + FINDING_KINDS.reduce((sum, kind) => sum + findings[kind], 0),
-    0,
-  );
+  return played.flatMap(({ findings }) => Object.values(findings)).reduce((sum, each) => sum + each, 0);
 }

@@ -1,5 +1,4 @@
 import { createTransport, type HttpAnswer, type Transport } from '../../../src/service/transport.ts';
-import type { Account } from '../../../src/account/account.ts';
 import type { ServiceConfig } from '../../../src/config/config.ts';
 import { loadConfig } from '../../../src/config/load.ts';
 import type { Database } from '../../../src/postgres/pool.ts';
@@ -10,25 +9,11 @@ import { AnswerLog } from './source/answer-log.ts';
 import type { Source } from './source/source.ts';
 import { quietParts, takeAndOpen } from '../../support/sync/quiet-parts.ts';
 
-/** One account as the daemon composes it, in this process: real Postgres, real HTTP, every request within reach. */
-export interface MirrorAccount {
-  readonly userId: string;
-  readonly answers: AnswerLog;
-  /** What is open now: `reopen` replaces it. */
-  current: Account;
-  /** Called before each request goes out. */
-  onRequest: (path: string) => void;
-  /** Requests sent so far. */
-  requests: number;
-  /** As a new process goes on: nothing is left but what was committed. */
-  reopen(): Promise<void>;
-  /** Another process takes the account while this one may be reading; that one is then `current`. */
-  takeOver(): Promise<void>;
-  close(): Promise<void>;
-}
+export type MirrorAccount = Awaited<ReturnType<typeof openMirrorAccount>>;
 
+/** One account as the daemon composes it, in this process: real Postgres, real HTTP, every request within reach. */
 export async function openMirrorAccount({
-  database,
+  database: { db, url },
   source,
   key,
   userId,
@@ -43,76 +28,65 @@ export async function openMirrorAccount({
   readonly settings: Partial<Pick<ServiceConfig, 'gracePeriodMs' | 'deletes' | 'history'>>;
   readonly observer: SyncObserver;
   readonly tell: (line: string) => void;
-}): Promise<MirrorAccount> {
-  const { db } = database;
-  const config: ServiceConfig = {
-    ...loadConfig(
-      {
-        DATABASE_URL: database.url,
-        MIRROR_API_URL: source.url,
-        MIRROR_API_KEY: key,
-        MIRROR_SCHEMA: db.schema,
-      },
-      'service',
-    ),
-    ...settings,
+}) {
+  const env = {
+    DATABASE_URL: url,
+    MIRROR_API_URL: source.url,
+    MIRROR_API_KEY: key,
+    MIRROR_SCHEMA: db.schema,
   };
+  const config: ServiceConfig = { ...loadConfig(env, 'service'), ...settings };
   const wire = createTransport({ baseUrl: source.url, clock: systemClock, userAgent: 'attack' });
   let processes = 0;
-  const open = async (): Promise<Account> => {
-    const parts = await quietParts(config, db, watched(wire, account, tell));
+  const open = async () => {
+    const parts = await quietParts(config, db, transport);
     processes += 1;
     // No row of its own: anybody may take the account at any time.
     const processId = `attack ${userId} ${processes}`;
     return takeAndOpen({ ...parts, processId, observers: [observer] }, userId);
   };
-  const account: Omit<MirrorAccount, 'current'> & { current?: Account } = {
-    userId,
-    answers: new AnswerLog(),
-    onRequest: () => {},
-    requests: 0,
-    async reopen() {
-      await account.current?.close();
-      account.current = await open();
-    },
-    async takeOver() {
-      const before = account.current;
-      account.current = await open();
-      await before?.close();
-    },
-    async close() {
-      await account.current?.close();
-      await wire.close();
-    },
-  };
-  await ensureAccount(db, userId, new Date());
-  return Object.assign(account, { current: await open() });
-}
-
-/** Reports each request before it goes out, and keeps what was answered. */
-function watched(
-  wire: Transport,
-  account: Pick<MirrorAccount, 'answers' | 'onRequest' | 'requests'>,
-  tell: (line: string) => void,
-): Transport {
-  return {
+  const transport: Transport = {
     ...wire,
     async get(path, key, signal, asked) {
       account.requests += 1;
       account.onRequest(path);
       const sentAt = Date.now();
       const answer = await wire.get(path, key, signal, asked);
-      const { status, headers } = answer;
+      const { status, headers, bodyError, text } = answer;
       const age = headers['age'] === undefined ? '' : ` of age ${String(headers['age'])}`;
       tell(`answered ${status}${age} ${path}: ${summaryOf(answer)}`);
-      if (answer.status === 200 && answer.bodyError === undefined) {
-        account.answers.note(path, sentAt, Date.now(), answer.text);
-      } else if (answer.status === 404 && !path.includes('starting_after')) {
+      if (status === 200 && bodyError === undefined) account.answers.note(path, sentAt, Date.now(), text);
+      if (status === 404 && !path.includes('starting_after'))
         account.answers.note(path, sentAt, Date.now(), '');
-      }
       return answer;
     },
   };
+  await ensureAccount(db, userId, new Date());
+  const account = {
+    answers: new AnswerLog(),
+    /** Called before each request goes out. */
+    onRequest: (_path: string): void => {},
+    /** Requests sent so far. */
+    requests: 0,
+    /** What is open now: `reopen` replaces it. */
+    current: await open(),
+    /** As a new process goes on: nothing is left but what was committed. */
+    async reopen() {
+      await account.current.close();
+      account.current = await open();
+    },
+    /** Another process takes the account while this one may be reading; that one is then `current`. */
+    async takeOver() {
+      const before = account.current;
+      account.current = await open();
+      await before.close();
+    },
+    async close() {
+      await account.current.close();
+      await wire.close();
+    },
+  };
+  return account;
 }
 
 /** IDs on a page and what it says of more, short. */

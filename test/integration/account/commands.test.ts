@@ -41,10 +41,8 @@ async function serve(work: CommandHandler, processId = 'daemon', listens = true)
   return bell;
 }
 
-const askMany = (
-  given: readonly unknown[],
-  more: Partial<Parameters<typeof askAll>[2]> = {},
-): Promise<unknown[]> =>
+type More = Partial<Parameters<typeof askAll>[2]>;
+const askMany = (given: readonly unknown[], more: More = {}): Promise<unknown[]> =>
   askAll(database.db, given, {
     kind: 'work',
     to: 'daemon',
@@ -54,8 +52,8 @@ const askMany = (
     signal: new AbortController().signal,
     ...more,
   });
-const ask = async (given: unknown = {}, more: Partial<Parameters<typeof askAll>[2]> = {}): Promise<unknown> =>
-  (await askMany([given], more))[0];
+const ask = async (given: unknown = {}, more: More = {}) => (await askMany([given], more))[0];
+const failureOf = (asked: Promise<unknown>) => asked.catch((error: unknown) => error);
 
 /** Work that lasts until it is ended. */
 function lasting() {
@@ -91,7 +89,7 @@ describe('a command left for the daemon', () => {
 
   it('fails with the daemon’s message and remedy', async () => {
     await serve(() => Promise.reject(new RequestRefused('no such list', 404)));
-    const failure = await ask().catch((error: unknown) => error);
+    const failure = await failureOf(ask());
     expect(failure).toBeInstanceOf(CommandFailed);
     expect(failure).toMatchObject({ message: 'no such list', remedy: 'skip' });
     await expect(ask({}, { kind: 'dance' })).rejects.toThrow('does not know the command dance');
@@ -111,7 +109,7 @@ describe('a command left for the daemon', () => {
   it('fails when the daemon stops, and says so', async () => {
     const { work, begun } = lasting();
     await serve(work);
-    const told = ask().catch((error: unknown) => error);
+    const told = failureOf(ask());
     await begun;
     await stopAll(running.splice(0));
     expect(await told).toMatchObject({ message: 'the daemon was stopped' });
@@ -120,12 +118,9 @@ describe('a command left for the daemon', () => {
   it('is carried out only by the daemon that it was left for', async () => {
     let begun = 0;
     await serve(() => Promise.resolve((begun += 1)));
-    await expect(
-      ask({}, { to: 'another daemon', lives: () => Promise.resolve(false) }),
-    ).rejects.toMatchObject({
-      message: expect.stringContaining('the daemon that worked on it has ended') as string,
-      remedy: 'retry',
-    });
+    const gone = { to: 'another daemon', lives: () => Promise.resolve(false) };
+    const message: unknown = expect.stringContaining('the daemon that worked on it has ended');
+    await expect(ask({}, gone)).rejects.toMatchObject({ message, remedy: 'retry' });
     expect(begun).toBe(0);
   });
 
@@ -143,13 +138,12 @@ describe('a command left for the daemon', () => {
 
   it('is not begun when its asker is gone, and a late asker is told', async () => {
     await query(`insert into mirror_sync.command (command_id, kind, arguments, owner, created_at, wanted_until)
-      values ('00000000-0000-4000-8000-000000000001', 'work', '{}', 'daemon', now() - interval '1 min', now() - interval '1 min')`);
+      select gen_random_uuid(), 'work', '{}', 'daemon', at, at from (select now() - interval '1 min' as at) as t`);
     let begun = 0;
     await serve(() => Promise.resolve((begun += 1)));
     await ask();
     expect(begun).toBe(1);
-    const { rows } = await database.db.sql`select state from mirror_sync.command
-      where command_id = '00000000-0000-4000-8000-000000000001'`;
+    const { rows } = await database.db.sql`select state from mirror_sync.command where wanted_until < now()`;
     expect(rows).toEqual([{ state: 'cancelled' }]);
   });
 });
@@ -222,10 +216,10 @@ describe('a command, where the database is in trouble,', () => {
     const bell = await serve(() => Promise.resolve((done += 1)));
     const withdrawn = new AbortController();
     const { signal } = withdrawn;
-    const asked = ask({}, { signal }).catch((error: unknown) => error);
+    const asked = failureOf(ask({}, { signal }));
     await eventually('the failure to answer', () => failures.length > 0);
     // The next one is taken, and the first one is not taken again.
-    const next = ask({}, { signal }).catch((error: unknown) => error);
+    const next = failureOf(ask({}, { signal }));
     await eventually('the next one to be done', () => {
       bell.ring();
       return failures.length > 1;
@@ -252,7 +246,7 @@ describe('a command, where the database is in trouble,', () => {
     const { work, ended } = lasting();
     await serve(work);
     const interrupt = new AbortController();
-    const stopped = ask({}, { signal: interrupt.signal }).catch((error: unknown) => error);
+    const stopped = failureOf(ask({}, { signal: interrupt.signal }));
     await eventually('a failure', () => failures.length > 0);
     await relent();
     interrupt.abort(new Stopped('the asker'));
@@ -263,12 +257,10 @@ describe('a command, where the database is in trouble,', () => {
   it('ends for an asker that counted as gone, for example because it slept', async () => {
     const { work, begun } = lasting();
     await serve(work);
-    const told = ask().catch((error: unknown) => error);
+    const told = failureOf(ask());
     await begun;
     await query(`update mirror_sync.command set state = 'cancelled'`);
-    expect(await told).toMatchObject({
-      message: expect.stringContaining('took the request for withdrawn') as string,
-      remedy: 'retry',
-    });
+    const message: unknown = expect.stringContaining('took the request for withdrawn');
+    expect(await told).toMatchObject({ message, remedy: 'retry' });
   });
 });

@@ -14,40 +14,37 @@ beforeEach(async () => {
   look = () => startDueWork(account.parts, service.runners());
   await service.start();
   await eventually('the account to run', () => service.runners()[0]?.current());
-  await eventually('the first load', async () => (await freshness('lists')).complete_as_of !== null);
+  await eventually('the first load', async () => (await freshness()).complete_as_of !== null);
 });
 afterEach(async () => {
   await service.stop();
   await account.close();
 });
 
-interface Freshness {
-  readonly complete_as_of: Date | null;
-  readonly next_poll_at: Date;
-  readonly next_full_at: Date;
-}
-
-async function freshness(name: string): Promise<Freshness> {
-  const rows = await account.query<Freshness>(
-    `select complete_as_of, next_poll_at, next_full_at from mirror.freshness where collection = '${name}'`,
-  );
-  if (rows[0] === undefined) throw new Error(`nothing is known of ${name}`);
-  return rows[0];
+/** Of the lists. */
+async function freshness() {
+  const [row] = await account.query<{
+    complete_as_of: Date | null;
+    next_poll_at: Date;
+    next_full_at: Date;
+    state: string;
+  }>(`select * from mirror.freshness where collection = 'lists'`);
+  if (row === undefined) throw new Error('nothing is known of lists');
+  return row;
 }
 
 const schedule = (set: string): Promise<unknown> =>
   account.query(`update mirror._collections set ${set} where collection = 'lists'`);
-
-function walks(kind: string): number {
-  return account.walks.filter((each) => each.kind === kind && each.scope.collection === 'lists').length;
-}
+const inMinutes = (minutes: number): string => `now() + interval '${minutes} minutes'`;
+const walks = (kind: string): number =>
+  account.walks.filter((each) => each.kind === kind && each.scope.collection === 'lists').length;
 
 describe('a run whose moment has passed', () => {
   it('begins at a look, once for all moments that were missed', async () => {
     const before = walks('full');
     await schedule(`next_full_at = now() - interval '9 days'`);
     await look();
-    await eventually('the full walk', async () => (await freshness('lists')).next_full_at > new Date());
+    await eventually('the full walk', async () => (await freshness()).next_full_at > new Date());
     await look();
     await look();
     expect(walks('full')).toBe(before + 1);
@@ -59,7 +56,7 @@ describe('a run whose moment has passed', () => {
     // Again and again: the first polls may still be under way.
     await eventually('the poll', async () => {
       await look();
-      return (await freshness('lists')).next_poll_at > new Date();
+      return (await freshness()).next_poll_at > new Date();
     });
     expect(walks('poll')).toBeGreaterThan(before);
   });
@@ -84,71 +81,54 @@ describe('a run whose moment has passed', () => {
       await look();
       return walks('full') > before + 1;
     });
-    await eventually(
-      'the next run to be stored',
-      async () => (await freshness('lists')).next_full_at > new Date(),
-    );
+    await eventually('the next run to be stored', async () => (await freshness()).next_full_at > new Date());
     expect(walks('full')).toBe(before + 2);
   });
 });
 
-describe('a look for due work', () => {
-  it('says when the earliest run of any collection is due', async () => {
-    const others = `update mirror._collections set next_poll_at = null, next_full_at = null`;
-    await account.query(`${others} where collection <> 'lists'`);
-    await schedule(
-      `next_poll_at = now() + interval '30 seconds', next_full_at = now() + interval '40 seconds'`,
-    );
-    const untilPoll = await look();
-    expect(untilPoll).toBeGreaterThan(0);
-    expect(untilPoll).toBeLessThanOrEqual(30_000);
-    await schedule(`next_poll_at = null`);
-    const untilFull = await look();
-    expect(untilFull).toBeGreaterThan(untilPoll);
-    expect(untilFull).toBeLessThanOrEqual(40_000);
-    await schedule(`next_poll_at = now() - interval '1 second'`);
-    expect(await look()).toBe(0);
-  });
+it('a look for due work says when the earliest run of any collection is due', async () => {
+  const others = `update mirror._collections set next_poll_at = null, next_full_at = null`;
+  await account.query(`${others} where collection <> 'lists'`);
+  await schedule(`next_poll_at = ${inMinutes(0.5)}, next_full_at = ${inMinutes(0.7)}`);
+  const untilPoll = await look();
+  expect(untilPoll).toBeGreaterThan(0);
+  expect(untilPoll).toBeLessThanOrEqual(30_000);
+  await schedule(`next_poll_at = null`);
+  const untilFull = await look();
+  expect(untilFull).toBeGreaterThan(untilPoll);
+  expect(untilFull).toBeLessThanOrEqual(42_000);
+  await schedule(`next_poll_at = now() - interval '1 second'`);
+  expect(await look()).toBe(0);
 });
 
-describe('a next run that lies too far in the future', () => {
-  it('becomes the next run of its line: the database’s clock went back', async () => {
-    await schedule(`next_poll_at = now() + interval '1 year', next_full_at = now() + interval '1 year'`);
-    await look();
-    const { next_poll_at: poll, next_full_at: full } = await freshness('lists');
-    expect(poll.getTime() - Date.now()).toBeLessThanOrEqual(60_000);
-    expect(full.getTime() - Date.now()).toBeLessThanOrEqual(25 * 3_600_000);
-  });
+it('a next run that lies too far in the future becomes the next run of its line: the database’s clock went back', async () => {
+  await schedule(`next_poll_at = now() + interval '1 year', next_full_at = now() + interval '1 year'`);
+  await look();
+  const { next_poll_at: poll, next_full_at: full } = await freshness();
+  expect(poll.getTime() - Date.now()).toBeLessThanOrEqual(60_000);
+  expect(full.getTime() - Date.now()).toBeLessThanOrEqual(25 * 3_600_000);
 });
 
-describe('freshness', () => {
-  const states = async (set: string): Promise<string | undefined> => {
+it('freshness shows the readings that should have begun and did not', async () => {
+  await service.stop();
+  const full = (minutesAgo: number) => `next_poll_at = now(), next_full_at = ${inMinutes(-minutesAgo)}`;
+  for (const [set, state] of [
+    [full(14), 'current'],
+    [full(16), 'overdue'],
+    [`${full(300)}, reading_at = ${inMinutes(-2)}`, 'current'],
+    [`${full(300)}, reading_at = ${inMinutes(-3)}`, 'overdue'],
+    [`next_full_at = null, next_poll_at = ${inMinutes(-6)}`, 'overdue'],
+    [`next_full_at = null, next_poll_at = null`, 'current'],
+    // The database's clock went back: neither the next poll nor a reading that goes on is to hide that nothing is read.
+    [`next_poll_at = ${inMinutes(60)}, polled_at = ${inMinutes(59)}`, 'overdue'],
+    [
+      `next_poll_at = ${inMinutes(60)}, polled_at = ${inMinutes(59)}, reading_at = ${inMinutes(59)}`,
+      'overdue',
+    ],
+    [`next_poll_at = ${inMinutes(-6)}, reading_at = ${inMinutes(59)}, polled_at = now()`, 'overdue'],
+  ] as const) {
     await schedule(`reading_at = null, state = 'current'`);
     await schedule(set);
-    const rows = await account.query<{ state: string }>(
-      `select state from mirror.freshness where collection = 'lists'`,
-    );
-    return rows[0]?.state;
-  };
-
-  it('shows the readings that should have begun and did not', async () => {
-    await service.stop();
-    const full = (ago: string): string => `next_poll_at = now(), next_full_at = now() - interval '${ago}'`;
-    expect(await states(full('14 minutes'))).toBe('current');
-    expect(await states(full('16 minutes'))).toBe('overdue');
-    expect(await states(`${full('5 hours')}, reading_at = now() - interval '2 minutes'`)).toBe('current');
-    expect(await states(`${full('5 hours')}, reading_at = now() - interval '3 minutes'`)).toBe('overdue');
-    expect(await states(`next_full_at = null, next_poll_at = now() - interval '6 minutes'`)).toBe('overdue');
-    expect(await states(`next_full_at = null, next_poll_at = null`)).toBe('current');
-    // The database's clock went back: neither the next poll nor a reading that goes on is to hide that nothing is read.
-    const ahead = (minutes: number): string => `now() + interval '${minutes} minutes'`;
-    const next = `next_poll_at = ${ahead(60)}`;
-    expect(await states(`${next}, polled_at = ${ahead(59)}`)).toBe('overdue');
-    expect(await states(`${next}, polled_at = ${ahead(59)}, reading_at = ${ahead(59)}`)).toBe('overdue');
-    expect(
-      await states(
-        `next_poll_at = now() - interval '6 minutes', reading_at = ${ahead(59)}, polled_at = now()`,
-      ),
-    ).toBe('overdue');
-  });
+    expect([set, (await freshness()).state]).toEqual([set, state]);
+  }
 });

@@ -2,7 +2,6 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { AccountUnservable } from '../../../src/account/account-keys.ts';
 import { hashOfKey } from '../../../src/config/secret.ts';
 import { takeFor, withAccount } from '../../../src/account/with-account.ts';
-import type { Fence } from '../../../src/postgres/fenced.ts';
 import { DatabaseWentBack } from '../../../src/model/errors.ts';
 import { readingStarts } from '../../../src/account/loops.ts';
 import { Stopped } from '@research-mirror/runtime/service';
@@ -17,38 +16,32 @@ beforeEach(async () => {
 });
 afterEach(() => account.close());
 
-const use = (
-  work: () => Promise<string>,
-  parts = account.parts,
-  signal = new AbortController().signal,
-): Promise<string> => {
+const DONE = () => Promise.resolve('done');
+const use = (work = DONE, more: Partial<Parameters<typeof withAccount>[1]> = {}, parts = account.parts) => {
   const { keys } = account.config.service;
   const userId = String(account.sandbox.userId);
-  return withAccount(parts, { userId, keys, signal }, work);
+  return withAccount(parts, { userId, keys, signal: new AbortController().signal, ...more }, work);
 };
-const owner = async (): Promise<string | null | undefined> => {
-  const rows = await account.query<{ owner: string | null }>('select owner from mirror_sync.account');
-  return rows[0]?.owner;
-};
+const owner = async () =>
+  (await account.query<{ owner: string | null }>('select owner from mirror_sync.account'))[0]?.owner;
 
 describe('an account that is opened after the database went back while it was free', () => {
   it('is read again, and its queued submissions are held: they may have been sent', async () => {
-    expect(await use(() => Promise.resolve('done'))).toBe('done');
+    expect(await use()).toBe('done');
     await account.query(`update mirror_sync.account set change_id = change_id + 10`);
-    expect(await use(() => Promise.resolve('done'))).toBe('done');
+    expect(await use()).toBe('done');
     await account.query(`
       update mirror_sync.account set change_id = change_id - 10;
       insert into mirror.submissions (_user_id, operation, payload, created_at)
         select _user_id, 'research', '{}', now() from mirror_sync.account`);
 
-    await expect(use(() => Promise.reject(new Error('it was opened')))).rejects.toBeInstanceOf(
-      DatabaseWentBack,
-    );
+    const opened = use(() => Promise.reject(new Error('it was opened')));
+    await expect(opened).rejects.toBeInstanceOf(DatabaseWentBack);
     expect(await account.query('select reason from mirror.recoveries')).toHaveLength(1);
     expect(await account.query('select state from mirror.submissions')).toEqual([{ state: 'held' }]);
 
     // Once that is known, the account is opened, and read again.
-    expect(await use(() => Promise.resolve('done'))).toBe('done');
+    expect(await use()).toBe('done');
     expect(await account.query('select reason from mirror.recoveries')).toHaveLength(1);
   });
 });
@@ -67,7 +60,7 @@ describe('an account that was taken and is not open yet', () => {
     let told = 0;
     const parts = { ...account.parts, starts, onReleased: async () => void (told += 1) };
     const stop = new AbortController();
-    const used = use(() => Promise.resolve('done'), parts, stop.signal);
+    const used = use(DONE, { signal: stop.signal }, parts);
     used.catch(() => {});
     await eventually('it to be taken', async () => (await owner()) === 'tests');
     expect([await strays(), await strays(), await strays()]).toEqual([[], [], []]);
@@ -84,19 +77,14 @@ describe('an account that was taken and is not open yet', () => {
 
 describe('a key that moved while its account waited for its turn', () => {
   it('is not used: its owner is checked again when the account is taken', async () => {
-    const { parts, config } = account;
     const userId = String(account.sandbox.userId);
-    const [hash] = config.service.keys.map(hashOfKey);
-    const take = async (): Promise<Fence> => {
+    const [hash] = account.config.service.keys.map(hashOfKey);
+    const take = async () => {
       await account.query(`insert into mirror_sync.api_key (key_hash, _user_id, pinged_at, answered_for)
         values ('${hash}', ${userId}, now(), 99)`);
-      return takeFor(parts, userId);
+      return takeFor(account.parts, userId);
     };
-    const signal = new AbortController().signal;
-    const used = withAccount(parts, { userId, keys: config.service.keys, signal, take }, () =>
-      Promise.resolve('done'),
-    );
-    const refused = await used.catch((error: unknown) => error);
+    const refused = await use(DONE, { take }).catch((error: unknown) => error);
     expect(refused).toBeInstanceOf(AccountUnservable);
     expect(refused).toMatchObject({ message: expect.stringContaining('account 99') as string });
     expect(await owner()).toBeNull();

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { type Clock, systemClock } from '@research-mirror/runtime/clock';
 import { createTestAccount, type TestAccount } from '../../support/sync/read-account.ts';
-import { dueEarlier } from '../../support/sync/due-earlier.ts';
+import { earlier } from '../../support/postgres/earlier.ts';
 
 let account: TestAccount;
 afterEach(() => account.close());
@@ -22,7 +22,12 @@ async function touch(id: string): Promise<void> {
 
 /** What the daemon does each minute with lists that changed. @returns those that it read */
 async function readDue(): Promise<string[]> {
-  await dueEarlier(account);
+  // As if they had become due a minute earlier. When a request was sent is known to some milliseconds only: a list that
+  // became due within them is read once more.
+  await account.query(
+    `update mirror_sync.scope set due_at = ${earlier('due_at', '1 minute')},
+       last_due_at = ${earlier('last_due_at', '1 minute')}`,
+  );
   const asked = account.asked.length;
   const { error } = await account.current.reader.readDue('list_items', new AbortController().signal);
   expect(error).toBeUndefined();
@@ -32,16 +37,17 @@ async function readDue(): Promise<string[]> {
 /** This machine's wall clock is wrong by so much, and the database's is right. */
 const wrongBy = (ms: number): Clock => ({ ...systemClock, now: () => systemClock.now() + ms });
 
-describe('due lists on a machine whose clock differs from the database’s', () => {
-  it.each([-600_000, 600_000])('are read once, and are due no more (%d ms)', async (ms) => {
+it.each([-600_000, 600_000])(
+  'due lists are read once, though the machine’s clock differs from the database’s by %d ms',
+  async (ms) => {
     account = await createTestAccount({}, wrongBy(ms));
     await account.read('lists', 'current');
     const before = await due();
     expect(before).toHaveLength(3);
     expect((await readDue()).toSorted()).toEqual(before.toSorted());
     expect(await due()).toEqual([]);
-  });
-});
+  },
+);
 
 describe('a list that is due', () => {
   /** Reads a list's items, and does something while they are read. */
@@ -87,11 +93,9 @@ it('a list is read at once each time its row changes, though none of its items d
   account = await createTestAccount();
   await account.read('lists', 'full');
   await account.read('list_items', 'poll');
-  const [noisy = ''] = (
-    await account.query<{ parent: string }>(
-      `select parent from mirror_sync.scope where collection = 'list_items' order by parent`,
-    )
-  ).map(({ parent }) => parent);
+  const [{ noisy } = { noisy: '' }] = await account.query<{ noisy: string }>(
+    `select min(parent) as noisy from mirror_sync.scope where collection = 'list_items'`,
+  );
   for (let time = 0; time < 3; time += 1) {
     await touch(noisy);
     await account.read('lists', 'poll');

@@ -112,14 +112,9 @@ describe('a hinted scope', () => {
     await mirrored();
     const [list = ''] = await ids('lists');
     const [text = ''] = await test.sandbox.control.truth({ collection: 'list_items', list });
-    const { id } = JSON.parse(text) as { id: string | number };
-    await test.sandbox.control.mutate({
-      op: 'update',
-      collection: 'list_items',
-      list,
-      id: String(id),
-      fields: { note: 'changed' },
-    });
+    const id = String((JSON.parse(text) as { id: unknown }).id);
+    const item = { collection: 'list_items', list, id, fields: { note: 'changed' } } as const;
+    await test.sandbox.control.mutate({ op: 'update', ...item });
     await update('lists', list);
     await hint(...rowsOfEvent('list.analyzed', `{"list_id":${list}}`));
     await eventually('the hints to go', async () => (await hints()).length === 0);
@@ -131,19 +126,15 @@ describe('a hinted scope', () => {
   it('is not covered if the reading of its list was interrupted', async () => {
     await mirrored();
     const [list = ''] = await ids('lists');
-    for (const [name, parent] of [
-      ['list_items', list],
-      ['account', ''],
+    const signal = AbortSignal.abort(new Stopped('the test'));
+    const request = { keys: [''], known: new Set<string>(), requests: 1, priority: PRIORITY.HINT, signal };
+    const { userId } = test.current.fence;
+    for (const scope of [
+      { userId, collection: 'list_items', parent: list },
+      { userId, collection: 'account', parent: '' },
     ] as const) {
-      const scope = { userId: test.current.fence.userId, collection: name, parent };
-      const read = await test.current.reader.readHinted(scope, {
-        keys: [''],
-        known: new Set(),
-        requests: 1,
-        priority: PRIORITY.HINT,
-        signal: AbortSignal.abort(new Stopped('the test')),
-      });
-      expect([name, read.outcome.error, read.covers('')]).toEqual([name, undefined, false]);
+      const { outcome, covers } = await test.current.reader.readHinted(scope, request);
+      expect([scope.collection, outcome.error, covers('')]).toEqual([scope.collection, undefined, false]);
     }
     expect(test.asked).toEqual([]);
   });

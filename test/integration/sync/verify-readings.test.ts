@@ -26,18 +26,16 @@ async function between(what: (typeof BETWEEN)[number], how: Tampering, id: strin
   const { control } = account.sandbox;
   const key = how === 'added' ? `90000${id}` : id;
   const row = `mirror.research_jobs where job_id = ${key}`;
-  if (what === 'written') {
+  const item = { collection: 'research_jobs', id } as const;
+  if (what === 'written')
     await account.query(
       `update mirror.research_jobs set _change_id = _change_id + 1000000 where job_id = ${key}`,
     );
-  } else if (what === 'mended') {
-    await account.query(`delete from ${row}`);
-    await account.query(`insert into mirror.research_jobs select * from public.kept where job_id = ${key}`);
-  } else if (what === 'item changed') {
-    await control.mutate({ op: 'update', collection: 'research_jobs', id, fields: { note: 'new' } });
-  } else if (what === 'item deleted') {
-    await control.mutate({ op: 'delete', collection: 'research_jobs', id });
-  }
+  else if (what === 'mended')
+    await account.query(`delete from ${row}; insert into mirror.research_jobs
+      select * from public.kept where job_id = ${key}`);
+  else if (what === 'item changed') await control.mutate({ op: 'update', ...item, fields: { note: 'new' } });
+  else if (what === 'item deleted') await control.mutate({ op: 'delete', ...item });
 }
 
 /** The service has nothing of a row that was added, and a row that is not there is not written. */
@@ -55,10 +53,8 @@ describe('the two readings of verify', () => {
     await account.read('research_jobs', 'full');
     await account.query('create table public.kept as select * from mirror.research_jobs');
     const ids = await account.query<{ id: string }>('select job_id::text as id from public.kept order by 1');
-    const cases = Object.keys(TAMPERING).flatMap((how) =>
-      BETWEEN.map((what) => ({ how: how as Tampering, what })),
-    );
-    const played = cases
+    const played = (Object.keys(TAMPERING) as Tampering[])
+      .flatMap((how) => BETWEEN.map((what) => ({ how, what })))
       .filter(({ how, what }) => !hasNone(what, how))
       .map((each, nth) => ({ ...each, id: ids[5 * nth + 2]?.id ?? '' }));
     for (const { how, id } of played) await account.query(TAMPERING[how].sql.replaceAll('$', id));

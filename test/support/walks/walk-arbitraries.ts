@@ -1,30 +1,19 @@
 import fc from 'fast-check';
-import type { SourceVariant, WalkSource } from './walk-source.ts';
+import { CURSORS, HAS_MORE, type ListVariant, type WalkSource } from './walk-source.ts';
 
 /** Requests after which a walk over a test's source must have ended. */
 export const ENOUGH = 2000;
-
-const CURSORS = [
-  'keyset',
-  'inclusive',
-  'refused',
-  'empty',
-  'ignored',
-  'token',
-  'token-only',
-  'token-or-none',
-] as const;
 
 /**
  * Every variant of a list whose order is `orders`, with small pages. (Pages of one item that begin with the cursor's
  * own row lead nowhere.)
  */
-export function variants(...orders: SourceVariant['order'][]): fc.Arbitrary<SourceVariant> {
+export function variants(...orders: ListVariant['order'][]): fc.Arbitrary<ListVariant> {
   return fc
     .record({
       order: fc.constantFrom(...orders),
       cursor: fc.constantFrom(...CURSORS),
-      hasMore: fc.constantFrom('exact' as const, 'full' as const, 'missing' as const),
+      hasMore: fc.constantFrom(...HAS_MORE),
       pageSize: fc.integer({ min: 1, max: 12 }),
     })
     .map((variant) =>

@@ -1,11 +1,24 @@
 import type { WalkAnswer } from '../../../src/walk/walk.ts';
 
-type PageAnswer = Extract<WalkAnswer, { type: 'page' }>;
+export const CURSORS = [
+  'keyset',
+  'inclusive',
+  'refused',
+  'empty',
+  'ignored',
+  'token',
+  'token-only',
+  'token-or-none',
+] as const;
+export const HAS_MORE = ['exact', 'full', 'missing'] as const;
 
 /** What the specification leaves open about lists (docs/design/open-questions.md, "Lists") and walks depend on. */
-export interface SourceVariant {
-  /** `updated`, `score`: rows move. `shuffled`: no order, but rows stay where they are. */
-  readonly order: 'falling' | 'rising' | 'updated' | 'score' | 'shuffled';
+export interface ListVariant {
+  /**
+   * `updated`: a changed row goes to the top. `score`: rows move up and down, and their content shows it; `rank`: it
+   * does not. `shuffled`: no order, but fixed places.
+   */
+  readonly order: 'falling' | 'rising' | 'updated' | 'score' | 'rank' | 'shuffled';
   /**
    * - `keyset`: any ID works
    * - `refused`, `empty`, `ignored`: what happens to a cursor whose row is gone
@@ -13,35 +26,65 @@ export interface SourceVariant {
    * - `token`: the server offers cursors; `token-only`: it takes no others, and null says that none follows;
    *   `token-or-none`: the same without the null
    */
-  readonly cursor:
-    | 'keyset'
-    | 'inclusive'
-    | 'refused'
-    | 'empty'
-    | 'ignored'
-    | 'token'
-    | 'token-only'
-    | 'token-or-none';
+  readonly cursor: (typeof CURSORS)[number];
   /** `full`: true when the page was full. */
-  readonly hasMore: 'exact' | 'full' | 'missing';
+  readonly hasMore: (typeof HAS_MORE)[number];
   readonly pageSize: number;
 }
 
-interface Row {
-  version: number;
-  live: boolean;
-  /** Time of the last change, or the row's score or place. */
-  rank: number;
+/** A list at one moment. */
+export interface ListState {
+  /** IDs of all rows that ever were, in list order; those that are gone keep their place. */
+  readonly places: readonly number[];
+  /** Content of the rows that are there. */
+  readonly live: ReadonlyMap<number, number>;
+}
+
+/** An atomic read of one page. */
+export function readPage(
+  { cursor: kind, hasMore, pageSize }: ListVariant,
+  list: ListState,
+  cursor: string | null,
+  limit: number | null,
+): WalkAnswer {
+  const begin = beginOf(kind, list, cursor);
+  if (begin === undefined) return { type: 'refused', status: 404, message: 'unknown cursor' };
+  const rest = list.places.slice(begin).filter((id) => list.live.has(id));
+  const size = Math.min(pageSize, limit ?? 100);
+  const keys = rest.slice(0, size).map(String);
+  const more = hasMore === 'exact' ? rest.length > size : keys.length === size;
+  const page = { type: 'page' as const, keys, hasMore: hasMore === 'missing' ? undefined : more };
+  const last = keys.at(-1);
+  if (!kind.startsWith('token')) return page;
+  if (more && last !== undefined) return { ...page, nextCursor: `after:${last}` };
+  return kind === 'token-only' ? { ...page, nextCursor: null } : page;
+}
+
+/** Index in `places` at which a page begins; undefined where the cursor is refused. */
+function beginOf(
+  kind: ListVariant['cursor'],
+  { places, live }: ListState,
+  cursor: string | null,
+): number | undefined {
+  if (cursor === null) return 0;
+  if (kind.startsWith('token-') && !cursor.startsWith('after:')) return undefined;
+  const id = Number(cursor.replace('after:', ''));
+  const place = places.indexOf(id);
+  if (place < 0) return undefined;
+  if (kind === 'inclusive') return place;
+  if (live.has(id) || kind === 'keyset' || kind.startsWith('token')) return place + 1;
+  return { refused: undefined, empty: places.length, ignored: 0 }[kind as 'refused' | 'empty' | 'ignored'];
 }
 
 /** A list endpoint in memory, for walks: atomic reads, and operations between them. Keys are positive integers. */
 export class WalkSource {
-  readonly variant: SourceVariant;
-  readonly rows = new Map<number, Row>();
-  #time = 0;
+  readonly variant: ListVariant;
+  #places: readonly number[] = [];
+  readonly #live = new Map<number, number>();
   #newest = 0;
+  #moves = 0;
 
-  constructor(variant: SourceVariant, count: number) {
+  constructor(variant: ListVariant, count: number) {
     this.variant = variant;
     for (let i = 0; i < count; i += 1) this.insert();
   }
@@ -54,91 +97,58 @@ export class WalkSource {
   }
 
   appear(id: number): void {
-    this.#time += 1;
-    const scrambled = (id * 7919) % 10_007;
-    const rank = this.variant.order === 'updated' ? this.#time : scrambled;
-    this.rows.set(id, { version: 1, live: true, rank });
+    this.#live.set(id, 1);
+    this.#move(id);
   }
 
   /** The list as it is now, for a cache to answer with later. */
   copy(): WalkSource {
     const copy = new WalkSource(this.variant, 0);
-    for (const [id, row] of this.rows) copy.rows.set(id, { ...row });
+    copy.#places = this.#places;
+    for (const [id, version] of this.#live) copy.#live.set(id, version);
     return copy;
   }
 
   /** Changes the `nth` live row (modulo their number), as `updated` and `score` orders do. */
   update(nth: number): void {
-    const row = this.#nth(nth);
-    if (row === undefined) return;
-    this.#time += 1;
-    row.version += 1;
-    if (this.variant.order === 'updated') row.rank = this.#time;
-    if (this.variant.order === 'score') row.rank = (row.rank * 31 + this.#time * 7919) % 10_007;
+    const id = this.#nth(nth);
+    if (id === undefined) return;
+    this.#live.set(id, (this.#live.get(id) ?? 0) + 1);
+    if (this.variant.order === 'updated' || this.variant.order === 'score') this.#move(id);
   }
 
   delete(nth: number): void {
-    const row = this.#nth(nth);
-    if (row !== undefined) row.live = false;
+    this.#live.delete(this.#nth(nth) ?? 0);
   }
 
   liveKeys(): string[] {
-    return this.#list().map(String);
+    return this.#places.filter((id) => this.#live.has(id)).map(String);
   }
 
   versionOf(key: string): number {
-    return this.rows.get(Number(key))?.version ?? 0;
+    return this.#live.get(Number(key)) ?? 0;
   }
 
   get(cursor: string | null, limit: number | null): WalkAnswer {
-    const all = this.#list();
-    const from = this.#begin(all, cursor);
-    if (from === 'refused') return { type: 'refused', status: 404, message: 'unknown cursor' };
-    const rest = from === 'empty' ? [] : all.slice(from);
-    const size = Math.min(this.variant.pageSize, limit ?? 100);
-    const keys = rest.slice(0, size).map(String);
-    const more = this.variant.hasMore === 'exact' ? rest.length > size : keys.length === size;
-    const page: PageAnswer = {
-      type: 'page',
-      keys,
-      hasMore: this.variant.hasMore === 'missing' ? undefined : more,
-    };
-    const last = keys.at(-1);
-    if (!this.variant.cursor.startsWith('token')) return page;
-    if (more && last !== undefined) return { ...page, nextCursor: `after:${last}` };
-    return this.variant.cursor === 'token-only' ? { ...page, nextCursor: null } : page;
+    return readPage(this.variant, { places: this.#places, live: this.#live }, cursor, limit);
   }
 
-  #begin(all: readonly number[], cursor: string | null): number | 'refused' | 'empty' {
-    if (cursor === null) return 0;
-    const ids = !this.variant.cursor.startsWith('token-');
-    if (!ids && !cursor.startsWith('after:')) return 'refused';
-    const id = Number(cursor.replace('after:', ''));
-    const at = all.indexOf(id);
-    const row = this.rows.get(id);
-    const kind = this.variant.cursor;
-    if (at >= 0) return kind === 'inclusive' ? at : at + 1;
-    if (kind === 'refused' || row === undefined) return 'refused';
-    if (kind === 'empty') return 'empty';
-    if (kind === 'ignored') return 0;
-    const next = all.findIndex((other) => this.#before(id, other));
-    return next < 0 ? all.length : next;
+  #nth(nth: number): number | undefined {
+    const live = this.liveKeys();
+    return live.length === 0 ? undefined : Number(live[nth % live.length]);
   }
 
-  #nth(nth: number): Row | undefined {
-    const live = this.#list();
-    return this.rows.get(live[nth % Math.max(1, live.length)] ?? -1);
-  }
-
-  #list(): number[] {
-    const live = [...this.rows].filter(([, row]) => row.live).map(([id]) => id);
-    return live.sort((a, b) => (this.#before(a, b) ? -1 : 1));
-  }
-
-  #before(a: number, b: number): boolean {
-    if (this.variant.order === 'falling') return a > b;
-    if (this.variant.order === 'rising') return a < b;
-    const [x, y] = [this.rows.get(a)?.rank ?? 0, this.rows.get(b)?.rank ?? 0];
-    return x === y ? a > b : x > y;
+  /** Puts a row where its ID, or its change, has its place. */
+  #move(id: number): void {
+    const { order } = this.variant;
+    const others = this.#places.filter((other) => other !== id);
+    this.#moves += 1;
+    const scrambled = ((id * 7919 + this.#moves * 31) % 10_007) % (others.length + 1);
+    const before =
+      order === 'falling' || order === 'rising'
+        ? others.findIndex((other) => (order === 'falling' ? id > other : id < other))
+        : scrambled;
+    const at = order === 'updated' ? 0 : before;
+    this.#places = others.toSpliced(at < 0 ? others.length : at, 0, id);
   }
 }

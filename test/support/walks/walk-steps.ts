@@ -2,9 +2,9 @@ import type { ScopeMemory } from '../../../src/walk/memory.ts';
 import { step } from '../../../src/walk/step.ts';
 import type { WalkAnswer, Step } from '../../../src/walk/walk.ts';
 import { WalkClient } from './walk-client.ts';
-import { WalkSource, type SourceVariant } from './walk-source.ts';
+import { WalkSource, type ListVariant } from './walk-source.ts';
 
-export const PAGED: SourceVariant = { order: 'falling', cursor: 'keyset', hasMore: 'exact', pageSize: 25 };
+export const PAGED: ListVariant = { order: 'falling', cursor: 'keyset', hasMore: 'exact', pageSize: 25 };
 
 /** Memory of a scope of 100 rows in falling order. */
 export function usableMemory(): ScopeMemory {

@@ -4,13 +4,8 @@ import type { AnswerLog } from '../source/answer-log.ts';
 import { keysOf, type ListName, scopeOf } from './mirrored.ts';
 import { rowName, type SourceScope, type TruthLog } from '../source/truth-log.ts';
 
-interface Deletion {
-  readonly list: string;
-  readonly id: string;
-  /** When the version that was deleted came, and went: milliseconds since the epoch, by the database's clock. */
-  readonly came: string;
-  readonly went: string;
-}
+/** A deletion, with the times (ms since the epoch, by the database's clock) when the deleted version came, and went. */
+type Deletion = Readonly<Record<'list' | 'id' | 'came' | 'went', string>>;
 
 interface Evidence {
   readonly log: TruthLog;
@@ -48,19 +43,17 @@ export async function checkDeletions(
   evidence: Evidence,
 ) {
   const findings: Finding[] = [];
-  let deletions = 0;
-  let beyondP2 = 0;
-  let toldEmpty = 0;
+  const counts = { deletions: 0, beyondP2: 0, toldEmpty: 0 };
   for (const name of names) {
     for (const deletion of await deletionsOf(db, name, user, evidence.history)) {
-      deletions += 1;
+      counts.deletions += 1;
       const problem = problemOf(scopeOf(name, deletion.list), deletion, evidence);
-      if (problem === 'beyond P2') beyondP2 += 1;
-      else if (problem === 'told empty') toldEmpty += 1;
+      if (problem === 'beyond P2') counts.beyondP2 += 1;
+      else if (problem === 'told empty') counts.toldEmpty += 1;
       else if (problem !== undefined) findings.push({ kind: 'false', text: problem });
     }
   }
-  return { findings, deletions, beyondP2, toldEmpty };
+  return { findings, ...counts };
 }
 
 /** Every deletion that the mirror ever made of the account's rows. */
@@ -83,20 +76,17 @@ export async function deletionsOf(
 }
 
 function problemOf(scope: SourceScope, { id, came, went }: Deletion, evidence: Evidence): string | undefined {
+  const { log, lagMs, gracePeriodMs, byPairs } = evidence;
   // A list's items go with it: then the answers about the lists are the proofs.
   const ways: [SourceScope, string][] = [[scope, id]];
   if (scope.collection === 'list_items') ways.push([{ collection: 'lists', list: '' }, scope.list]);
-  const { lagMs } = evidence;
+  const most = (of: (scope: SourceScope, key: string) => number): number =>
+    Math.max(...ways.map(([scope, key]) => of(scope, key)));
   const span = { from: shownAt(scope, id, Number(came), evidence) - lagMs, to: Number(went) + 1 };
-  const most = (lies: boolean): number =>
-    Math.max(...ways.map(([of, key]) => proofsOf(of, key, span, evidence, lies)));
-  const best = most(false);
+  const best = most((of, key) => proofsOf(of, key, span, evidence, false));
   if (best === 2) return undefined;
-  if (most(true) === 2) return 'told empty';
-  const { log, gracePeriodMs, byPairs } = evidence;
-  const changes = Math.max(
-    ...ways.map(([of, key]) => log.changesWithin(of, key, span.from - lagMs, span.to)),
-  );
+  if (most((of, key) => proofsOf(of, key, span, evidence, true)) === 2) return 'told empty';
+  const changes = most((of, key) => log.changesWithin(of, key, span.from - lagMs, span.to));
   if (byPairs && changes >= P2_CHANGES) return 'beyond P2';
   const what = `${rowName(scope, id)} was deleted at ${new Date(Number(went)).toISOString()}`;
   return best === 1

@@ -1,16 +1,13 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type pg from 'pg';
+import { ROOT } from '../../../support/rules/source-files.ts';
 import type { Finding } from '../../support/attack.ts';
-import { compareCopied } from './comparison.ts';
-import { compareRows, keysOf, liveRows, type ListName, type StoredRow } from './mirrored.ts';
-
-interface CopiedRow {
-  readonly raw: string;
-  readonly change: string;
-}
+import { compareRows, KEYS, keysOf, liveRows, type ListName, type StoredRow } from './mirrored.ts';
 
 interface Copy {
   /** Live rows, by `list/id`. */
-  readonly rows: Map<string, CopiedRow>;
+  readonly rows: Map<string, { readonly raw: string; readonly change: string }>;
   last: string;
 }
 
@@ -35,7 +32,7 @@ export class WatermarkReader {
     this.#db = db;
     this.#user = user;
     this.#history = history;
-    this.#copies = new Map(names.map((name) => [name, { rows: new Map<string, CopiedRow>(), last: '0' }]));
+    this.#copies = new Map(names.map((name) => [name, { rows: new Map(), last: '0' }]));
   }
 
   /** Reads on from where it was. */
@@ -64,12 +61,8 @@ export class WatermarkReader {
     await this.follow();
     for (const [name, { rows }] of this.#copies) {
       const copy = new Map([...rows].map(([key, { raw }]) => [key, raw]));
-      const wrong = compareRows(await liveRows(this.#db, name, this.#user), copy);
-      findings.push(
-        ...wrong
-          .slice(0, 3)
-          .map((text) => ({ kind: 'claim' as const, text: `${name} by _change_id: ${text}` })),
-      );
+      const wrong = compareRows(await liveRows(this.#db, name, this.#user), copy).slice(0, 3);
+      for (const text of wrong) findings.push({ kind: 'claim', text: `${name} by _change_id: ${text}` });
     }
     return [...findings, ...this.#twice.slice(0, 3)];
   }
@@ -86,21 +79,69 @@ export class WatermarkReader {
 
   /** Where there is a mark that it does not know, what it holds may never have been. */
   async #lookBack(): Promise<void> {
-    const { rows } = await this.#db.query<{ at: string }>(
-      'select detected_at::text as at from mirror.recoveries',
-    );
+    const marks = 'select detected_at::text as at from mirror.recoveries';
+    const { rows } = await this.#db.query<{ at: string }>(marks);
     const unknown = rows.filter(({ at }) => !this.#recoveries.has(at));
     if (unknown.length === 0) return;
-    for (const [name, copy] of this.#copies) await this.#compare(name, copy);
+    for (const [name, copy] of this.#copies) {
+      for (const { key, change, raw } of await this.#compare(name, copy)) {
+        if (change === null) copy.rows.delete(key);
+        else this.#take(name, copy, key, raw, change);
+      }
+    }
     for (const { at } of unknown) this.#recoveries.add(at);
     this.compared += 1;
   }
 
-  async #compare(name: ListName, copy: Copy): Promise<void> {
-    const copied = new Map([...copy.rows].map(([key, { change }]) => [key, change]));
-    for (const { key, change, raw } of await compareCopied(this.#db, name, this.#user, copied)) {
-      if (change === null) copy.rows.delete(key);
-      else this.#take(name, copy, key, raw, change);
+  /**
+   * Compares a copy with the mirror by change ID.
+   * @returns rows that differ; `change` is null where the mirror has no such row, `raw` where it is deleted or was
+   *   never there
+   */
+  async #compare(name: ListName, copy: Copy) {
+    const keys = name === 'list_items' ? ['list_id', 'id'] : [KEYS[name]];
+    const copied = [...copy.rows].map(([place, { change }]) => {
+      const values = place.split('/').slice(-keys.length);
+      const row = Object.fromEntries(keys.map((key, at) => [key, values[at]]));
+      return { ...row, _user_id: this.#user, _change_id: change };
+    });
+    const client = await this.#db.connect();
+    // What breaks it is told by the statement under way.
+    client.on('error', () => {});
+    try {
+      await client.query('begin');
+      await client.query(
+        `create temporary table copied on commit drop as
+         select _user_id, ${keys.join(', ')}, _change_id from mirror.${name} limit 0`,
+      );
+      await client.query('insert into copied select * from jsonb_populate_recordset(null::copied, $1)', [
+        JSON.stringify(copied),
+      ]);
+      const { rows } = await client.query<Record<string, string | null> & { gone: boolean }>(
+        comparison(name, keys),
+        [this.#user],
+      );
+      await client.query('commit');
+      return rows.map((row) => ({
+        key: `${(name === 'list_items' && row['list_id']) || ''}/${row[KEYS[name]] ?? ''}`,
+        change: row['_change_id'] ?? null,
+        raw: row.gone ? null : (row['raw'] ?? null),
+      }));
+    } finally {
+      // Also where it failed in the middle: nothing of it stays.
+      client.release(true);
     }
   }
+}
+
+/** The recipe, which compares research_jobs with a table crm.jobs, for another table; rows as Postgres prints them. */
+function comparison(name: ListName, keys: readonly string[]): string {
+  const text = readFileSync(join(ROOT, 'docs', 'recipes.md'), 'utf8');
+  const [, found] = /```sql\n([^`]*full join[^`]*crm\.jobs[^`]*)```/.exec(text) ?? [];
+  if (found === undefined) throw new Error('docs/recipes.md compares with crm.jobs no more');
+  return found
+    .replaceAll('crm.jobs', 'copied')
+    .replaceAll('research_jobs', name)
+    .replaceAll('job_id', keys.join(', '))
+    .replace('m._raw', 'm._raw::text as raw');
 }

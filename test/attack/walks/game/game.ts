@@ -49,15 +49,8 @@ export const VARIANTS = {
 export type Variant = { readonly [Name in keyof typeof VARIANTS]: (typeof VARIANTS)[Name][number] };
 
 export function drawVariant(draw: Draw): Variant {
-  return {
-    order: draw.one(VARIANTS.order),
-    cursor: draw.one(VARIANTS.cursor),
-    hasMore: draw.one(VARIANTS.hasMore),
-    envelope: draw.one(VARIANTS.envelope),
-    ids: draw.one(VARIANTS.ids),
-    deletedList: draw.one(VARIANTS.deletedList),
-    badLimit: draw.one(VARIANTS.badLimit),
-  };
+  const drawn = Object.entries(VARIANTS).map(([name, values]) => [name, draw.one<string>(values)]);
+  return Object.fromEntries(drawn) as Variant;
 }
 
 const COLLECTIONS: readonly (readonly [CollectionName, ...CollectionName[]])[] = [
@@ -117,28 +110,37 @@ export function drawGame(seed: number, forced: Partial<Game> = {}): Game {
   };
 }
 
+const isFault = ([name, value]: [string, unknown]): boolean =>
+  name.startsWith('fault') && typeof value === 'number';
+
+/** Switches that end the game's faults. */
+export function faultsOff({ faults }: Game): Partial<SandboxOptions> {
+  return Object.fromEntries(
+    Object.entries(faults)
+      .filter(isFault)
+      .map(([name]) => [name, 0]),
+  );
+}
+
 /** What was drawn, in a line. */
 export function describeGame({ switches, faults, collections, ...game }: Game): string {
-  const variant = Object.keys(VARIANTS).map((name) => switches[name as keyof Variant]);
-  const on = Object.entries(faults)
-    .filter(([name, value]) => name.startsWith('fault') && value !== 0 && typeof value === 'number')
-    .map(([name, value]) => `${name} ${Number(value).toFixed(2)}`);
   const { jobs, bulkJobs, lists, itemsPerList, watchlist, maxLimit } = switches;
-  const rows = {
+  const rows: Partial<Record<CollectionName, number | undefined>> = {
     research_jobs: jobs,
     bulk_research_jobs: bulkJobs,
     lists,
     list_items: itemsPerList,
     watchlist,
   };
+  const on = Object.entries(faults).filter((fault) => isFault(fault) && fault[1] !== 0);
   return [
-    variant.join(' '),
-    collections.map((name) => `${name} ${rows[name as keyof typeof rows] ?? ''}`).join(', '),
+    Object.keys(VARIANTS)
+      .map((name) => switches[name as keyof Variant])
+      .join(' '),
+    collections.map((name) => `${name} ${rows[name] ?? ''}`).join(', '),
     `pages of ${maxLimit}, ${game.rounds} rounds, busy ${game.busy}`,
-    game.refusals === undefined
-      ? ''
-      : `Postgres refuses ${game.refusals.percent} % of the rows: ${game.refusals.kind}`,
+    game.refusals && `Postgres refuses ${game.refusals.percent} % of the rows: ${game.refusals.kind}`,
     `settle ${game.gracePeriodMs} ms, lag ${game.lagMs} ms, ${game.deletes} deletes, history ${game.history ? 'on' : 'off'}`,
-    on.join(' '),
+    on.map(([name, value]) => `${name} ${Number(value).toFixed(2)}`).join(' '),
   ].join('; ');
 }

@@ -5,18 +5,8 @@ import type { Draw } from '../../support/draw.ts';
 import type { Source } from '../source/source.ts';
 import { rowName, type SourceScope, type TruthLog } from '../source/truth-log.ts';
 
-type Operation = 'insert' | 'late' | 'update' | 'delete' | 'restore' | 'blink' | 'purge';
-
 /** How often each operation is drawn. */
-const WEIGHTS: Readonly<Record<Operation, number>> = {
-  insert: 3,
-  late: 1,
-  update: 4,
-  delete: 3,
-  restore: 2,
-  blink: 0.5,
-  purge: 0.15,
-};
+const WEIGHTS = { insert: 3, late: 1, update: 4, delete: 3, restore: 2, blink: 0.5, purge: 0.15 };
 
 interface Rows {
   readonly scope: SourceScope;
@@ -56,11 +46,11 @@ export class Operator {
     if (user === undefined) return;
     const list = user.data.list(scope.list, time);
     const population =
-      scope.collection !== 'list_items'
-        ? user.data.collection(scope.collection)
-        : list === undefined
+      scope.collection === 'list_items'
+        ? list === undefined
           ? undefined
-          : user.data.itemsToChange(list);
+          : user.data.itemsToChange(list)
+        : user.data.collection(scope.collection);
     if (population === undefined) return;
     const live = [...readAll(population, state.rankings, state.options, time)].map((ref) =>
       population.idOf(ref),

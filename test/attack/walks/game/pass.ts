@@ -28,23 +28,19 @@ export async function pass(
 ): Promise<string[]> {
   const { reader } = account.current;
   const patience = AbortSignal.timeout(PATIENCE_MS);
-  const request = {
-    what,
-    accept: accept && OPERATOR,
-    signal: signal === undefined ? patience : AbortSignal.any([signal, patience]),
-  };
+  const stop = signal === undefined ? patience : AbortSignal.any([signal, patience]);
   const errors: string[] = [];
   let refused = false;
-  const read = async (some: readonly ListName[]): Promise<void> => {
-    const ended = await Promise.allSettled(some.map((name) => reader.read(name, request)));
-    for (const [index, each] of ended.entries()) {
-      const error: unknown = each.status === 'rejected' ? each.reason : each.value.error;
-      if (error !== undefined) errors.push(`${some[index]}: ${messageOf(error)}`);
-      if (error instanceof KeyRefused) refused = true;
-    }
+  const read = async (name: ListName): Promise<void> => {
+    const error: unknown = await reader.read(name, { what, accept: accept && OPERATOR, signal: stop }).then(
+      (outcome) => outcome.error,
+      (thrown: unknown) => thrown,
+    );
+    if (error !== undefined) errors.push(`${name}: ${messageOf(error)}`);
+    if (error instanceof KeyRefused) refused = true;
   };
-  await read(names.filter((name) => name !== 'list_items'));
-  await read(names.filter((name) => name === 'list_items'));
+  await Promise.all(names.filter((name) => name !== 'list_items').map(read));
+  if (names.includes('list_items')) await read('list_items');
   await fillColumns(account).catch((error: unknown) => record.tell(messageOf(error)));
   if (refused) await ping(account, record, patience);
   if (patience.aborted)

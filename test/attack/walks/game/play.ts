@@ -3,16 +3,19 @@ import type { Database } from '../../../../src/postgres/pool.ts';
 import { systemClock } from '@research-mirror/runtime/clock';
 import { messageOf } from '@research-mirror/runtime/message';
 import { Stopped } from '@research-mirror/runtime/service';
+import { differences } from '../../../support/mirror/mirror-truth.ts';
 import { Draw } from '../../support/draw.ts';
 import { GameRecord, type GameResult } from '../../support/attack.ts';
-import { Checks } from '../checks/checks.ts';
-import { openDeletions } from '../checks/freshness.ts';
-import { describeGame, type Game } from './game.ts';
+import { checkDeletions } from '../checks/deletions.ts';
+import { checkFreshness, openDeletions } from '../checks/freshness.ts';
+import { listNames } from '../checks/mirrored.ts';
+import { WatermarkReader } from '../checks/watermark.ts';
+import { describeGame, faultsOff, type Game } from './game.ts';
 import { type MirrorAccount, openMirrorAccount } from '../mirror-account.ts';
-import { type ListName, listNames } from '../checks/mirrored.ts';
 import { Operator } from './operator.ts';
 import { fillColumns, pass, ping, type PassOptions } from './pass.ts';
 import { beginRefusals, checkRefusals, endRefusals } from '../../refusals/triggers.ts';
+import { checkReplay, checkVersions, type Snapshot, takeSnapshot } from '../source/history.ts';
 import { openSource, type Source } from '../source/source.ts';
 import { TruthLog } from '../source/truth-log.ts';
 
@@ -34,57 +37,51 @@ const COLUMN_TRIES = 100;
 export async function play(table: Table, game: Game, userId: number): Promise<GameResult> {
   const key = `attack-${userId}`;
   const source = await openSource({ ...game.switches, keys: `${key}=${userId}` });
-  const run = new Run(table, game, source, String(userId));
   try {
-    return await run.play(key);
+    return await new Run(table.db, game, source, String(userId)).play(table.database, key);
   } finally {
     await source.stop();
   }
 }
 
 class Run {
-  readonly #table: Table;
+  readonly #db: pg.Pool;
   readonly #game: Game;
   readonly #source: Source;
   readonly #user: string;
   readonly #draw: Draw;
   readonly #log = new TruthLog();
-  readonly #operator: Operator;
-  readonly #names: ListName[];
   readonly #record = new GameRecord();
-  readonly #checks: Checks;
+  readonly #operator: Operator;
+  readonly #names;
+  readonly #follower: WatermarkReader;
+  /** The mirror as it was: history must be able to tell it later. */
+  readonly #snapshots: Snapshot[] = [];
+  #quiet = false;
 
-  constructor(table: Table, game: Game, source: Source, user: string) {
-    this.#table = table;
+  constructor(db: pg.Pool, game: Game, source: Source, user: string) {
+    this.#db = db;
     this.#game = game;
     this.#source = source;
     this.#user = user;
     this.#draw = new Draw(game.seed ^ 0x2545f491);
     this.#operator = new Operator(source, this.#log, this.#draw, (line) => this.#record.tell(line));
     this.#names = listNames(game.collections);
-    this.#checks = new Checks({
-      db: table.db,
-      game,
-      source,
-      user,
-      names: this.#names,
-      log: this.#log,
-      record: this.#record,
-    });
+    this.#follower = new WatermarkReader(db, user, this.#names, game.history);
   }
 
-  async play(key: string): Promise<GameResult> {
-    const { gracePeriodMs, deletes, history, collections } = this.#game;
-    for (const name of this.#names) {
-      if (name !== 'list_items') this.#operator.watch({ collection: name, list: '' });
+  async play(database: Table['database'], key: string): Promise<GameResult> {
+    const { gracePeriodMs, deletes, history, collections, refusals, busy, seed } = this.#game;
+    for (const collection of this.#names) {
+      if (collection !== 'list_items') this.#operator.watch({ collection, list: '' });
     }
     const account = await openMirrorAccount({
-      database: this.#table.database,
+      database,
       source: this.#source,
       key,
       userId: this.#user,
       settings: {
-        gracePeriodMs: gracePeriodMs,
+        gracePeriodMs,
         deletes,
         history: history ? { kept: true, forMs: undefined } : { kept: false },
       },
@@ -97,39 +94,32 @@ class Run {
         },
       },
     });
-    const { refusals } = this.#game;
-    if (refusals !== undefined) await beginRefusals(this.#table.db, this.#user, refusals);
+    if (refusals !== undefined) await beginRefusals(this.#db, this.#user, refusals);
     this.#source.change({ ...this.#game.faults, staleMs: this.#game.lagMs });
     account.onRequest = (path) => {
       this.#record.tell(`request ${path}`);
-      while (this.#draw.chance(this.#game.busy / 2)) this.#operator.act();
+      while (this.#draw.chance(busy / 2)) this.#operator.act();
       // Into the request, or while its page is written.
-      if (this.#draw.chance(this.#game.busy)) setTimeout(() => this.#act(), this.#draw.random() * 6);
+      if (this.#draw.chance(busy)) setTimeout(() => this.#act(), this.#draw.random() * 6);
     };
     try {
       for (let round = 0; round < this.#game.rounds; round += 1) await this.#round(account, round);
       account.onRequest = (path) => this.#record.tell(`request ${path}`);
       await this.#endWell(account);
-      await this.#checks.atEnd(account.answers);
-      if (this.#record.findings.length === 0) await removeAccount(this.#table.db, this.#user);
+      await this.#check(account);
+      if (this.#record.findings.length === 0) await removeAccount(this.#db, this.#user);
     } catch (error) {
-      this.#record.findings.push({
-        kind: 'claim',
-        text: `the game broke off: ${(error as Error).stack ?? messageOf(error)}`,
-      });
+      this.#record.find('claim', `the game broke off: ${(error as Error).stack ?? messageOf(error)}`);
     } finally {
       this.#quiet = true;
       await account.close();
     }
-    const { seed } = this.#game;
     const { byFault } = this.#source.state.requests.counters();
     const own = { operations: this.#operator.count, requests: account.requests };
-    const counts = { ...this.#record.counts, ...own, ...byFault };
+    const { findings, trace, counts } = this.#record;
     const what = `${describeGame(this.#game)}; user ${this.#user}, ${collections.length} collections`;
-    return { seed, what, findings: this.#record.findings, counts, trace: this.#record.trace };
+    return { seed, what, findings, counts: { ...counts, ...own, ...byFault }, trace };
   }
-
-  #quiet = false;
 
   #act(): void {
     if (!this.#quiet) this.#operator.act();
@@ -140,7 +130,6 @@ class Run {
     const how =
       round === 0 ? 'full' : this.#draw.weighted({ full: 4, polls: 4, both: 2, stop: 1.5, takeover: 0.7 });
     this.#record.tell(`round ${round}: ${how}`);
-    const { collections } = this.#game;
     const polls = async (): Promise<void> => {
       for (let times = this.#draw.integer(1, 4); times > 0; times -= 1) await this.#pass(account, 'current');
     };
@@ -158,19 +147,19 @@ class Run {
       this.#record.count(how);
     }
     for (let more = this.#draw.integer(0, 3); more > 0; more -= 1) this.#operator.act();
-    if (this.#game.history && round > 0) await this.#checks.snapshot();
-    await this.#checks.freshness(false);
-    if (this.#draw.chance(0.5)) await this.#checks.follower.follow();
+    if (this.#game.history && round > 0)
+      this.#snapshots.push(await takeSnapshot(this.#db, this.#names, this.#user));
+    if (!this.#game.lies) await this.#checkFreshness();
+    if (this.#draw.chance(0.5)) await this.#follower.follow();
     if (this.#draw.chance(0.3)) {
       for (const name of this.#names) {
-        const { signal } = new AbortController();
         await account.current.reader
-          .confirmDeletions(name, signal)
+          .confirmDeletions(name, new AbortController().signal)
           .catch((error: unknown) => this.#record.tell(messageOf(error)));
       }
     }
     if (this.#draw.chance(0.4)) await systemClock.sleep(this.#game.gracePeriodMs * this.#draw.random() * 1.5);
-    if (collections.length > 1 && this.#draw.chance(0.2)) await account.reopen();
+    if (this.#game.collections.length > 1 && this.#draw.chance(0.2)) await account.reopen();
   }
 
   #pass(account: MirrorAccount, what: 'full' | 'current', more: PassOptions = {}): Promise<string[]> {
@@ -179,12 +168,9 @@ class Run {
 
   /** Games of other accounts may lock the tables again and again: the daemon tries as often as it has time. */
   async #columnsMade(account: MirrorAccount): Promise<void> {
+    const missing = 'select from mirror.columns where column_name is null and collection = any($1)';
     for (let tries = 0; tries < COLUMN_TRIES; tries += 1) {
-      const { rowCount } = await this.#table.db.query(
-        'select from mirror.columns where column_name is null and collection = any($1)',
-        [this.#names],
-      );
-      if (rowCount === 0) return;
+      if ((await this.#db.query(missing, [this.#names])).rowCount === 0) return;
       this.#record.count('tries to make columns');
       await fillColumns(account);
     }
@@ -192,16 +178,15 @@ class Run {
 
   /** Readings while Postgres refuses rows: each item is mirrored, or in quarantine. Then it refuses none. */
   async #readRefused(account: MirrorAccount): Promise<void> {
-    const { db } = this.#table;
     let errors: string[] = [];
     for (let reading = 1; reading <= READINGS; reading += 1) {
       errors = await this.#pass(account, 'full', { accept: true });
       await this.#columnsMade(account);
     }
-    const { refused, findings } = await checkRefusals(db, this.#source, this.#user, this.#names, errors);
-    this.#record.count('items refused', refused);
-    this.#record.found(findings);
-    await endRefusals(db, this.#user);
+    const checked = await checkRefusals(this.#db, this.#source, this.#user, this.#names, errors);
+    this.#record.count('items refused', checked.refused);
+    this.#record.found(checked.findings);
+    await endRefusals(this.#db, this.#user);
   }
 
   /** No more operations and no more faults; then the mirror has to become equal to the source. */
@@ -209,43 +194,77 @@ class Run {
     // Before 'quiet': what was set off during the last requests still comes.
     await systemClock.sleep(10);
     this.#quiet = true;
-    const off = Object.fromEntries(
-      Object.entries(this.#game.faults)
-        .filter(([name, value]) => name.startsWith('fault') && typeof value === 'number')
-        .map(([name]) => [name, 0]),
-    );
-    this.#source.change(off);
-    const { gracePeriodMs, lagMs } = this.#game;
+    this.#source.change(faultsOff(this.#game));
+    const { gracePeriodMs, lagMs, refusals } = this.#game;
     await systemClock.sleep(gracePeriodMs + lagMs + 5);
     this.#source.state.data.freeze();
     this.#record.tell('quiet');
     await ping(account, this.#record);
-    if (this.#game.refusals !== undefined) await this.#readRefused(account);
+    if (refusals !== undefined) await this.#readRefused(account);
     let found: string[] = [];
     for (let reading = 1; reading <= READINGS; reading += 1) {
       let errors = await this.#pass(account, 'full');
-      if ((await openDeletions(this.#table.db, this.#user)).held > 0) {
+      if ((await openDeletions(this.#db, this.#user)).held > 0) {
         this.#record.count('brake held');
         errors = await this.#pass(account, 'full', { accept: true });
       }
       await this.#columnsMade(account);
-      const { waiting } = await openDeletions(this.#table.db, this.#user);
+      const { waiting } = await openDeletions(this.#db, this.#user);
       if (waiting > 0) this.#record.count('full readings after which rows wait for a second proof');
       if (errors.length > 0) this.#record.count('full readings in quiet that ended with an error');
-      found = await this.#checks.differences();
+      const sandbox = { control: this.#source.control, userId: Number(this.#user) };
+      found = await differences({ sandbox, db: this.#db });
       this.#record.tell(`reading ${reading}: ${errors.join('; ')} ${found.slice(0, 3).join('; ')}`);
       if (found.length === 0) {
         this.#record.count(`equal after ${reading}`);
-        for (const error of errors)
-          this.#record.findings.push({ kind: 'claim', text: `reading ${reading}: ${error}` });
+        for (const error of errors) this.#record.find('claim', `reading ${reading}: ${error}`);
         return;
       }
       await systemClock.sleep(gracePeriodMs + 5);
     }
-    const told = found
-      .slice(0, 5)
-      .map((text) => ({ kind: 'lost' as const, text: `after ${READINGS} readings: ${text}` }));
-    this.#record.found(told);
+    for (const text of found.slice(0, 5)) this.#record.find('lost', `after ${READINGS} readings: ${text}`);
+  }
+
+  async #checkFreshness(): Promise<void> {
+    const { lagMs, switches } = this.#game;
+    const moving = switches.order === 'last-updated' || switches.order === 'score';
+    const given = { log: this.#log, lagMs, moving };
+    const found = await checkFreshness(this.#db, this.#names, this.#user, given);
+    for (const { text } of found) this.#record.tell(text);
+    this.#record.found(found);
+  }
+
+  /** Every check of a game that has come to its end. */
+  async #check(account: MirrorAccount): Promise<void> {
+    const { lagMs, gracePeriodMs, history, switches, deletes } = this.#game;
+    const { findings, deletions, beyondP2, toldEmpty } = await checkDeletions(
+      this.#db,
+      this.#names,
+      this.#user,
+      {
+        log: this.#log,
+        answers: account.answers,
+        lagMs,
+        slackMs: 0,
+        gracePeriodMs,
+        history,
+        byPairs: switches.order !== 'falling' && switches.order !== 'rising',
+      },
+    );
+    this.#record.found(findings);
+    this.#record.count('deletions', deletions);
+    this.#record.count('beyond P2', beyondP2);
+    if (toldEmpty > 0) this.#record.count('told empty', toldEmpty);
+    if (history) {
+      const { findings: twice, versions } = await checkVersions(this.#db, this.#names, this.#user);
+      this.#record.found(twice);
+      this.#record.found(await checkReplay(this.#db, this.#names, this.#user, this.#snapshots));
+      this.#record.count('versions', versions);
+      this.#record.count('moments replayed', this.#snapshots.length);
+    }
+    if (history || deletes === 'soft') this.#record.found(await this.#follower.check());
+    // Nothing happens in the source any more: what it answers is true, then, in every game.
+    await this.#checkFreshness();
   }
 }
 

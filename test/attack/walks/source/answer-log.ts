@@ -3,7 +3,7 @@ import { fieldSource, sliceElements } from '../../../../src/model/json-text.ts';
 import type { SourceScope } from './truth-log.ts';
 
 /** One request of a list that was answered with a page. Moments are milliseconds of this machine's clock. */
-export interface Answered {
+interface Answered {
   readonly path: string;
   readonly sentAt: number;
   readonly answeredAt: number;

@@ -36,21 +36,14 @@ export async function checkReplay(
   const findings: Finding[] = [];
   for (const name of names) {
     for (const { at, rows } of snapshots) {
-      const wrong = await db
-        .query<StoredRow>(
-          `select ${keysOf(name)}, _raw::text as raw from mirror.${name}_as_of($1::timestamptz)
-           where _user_id = $2`,
-          [at, user],
-        )
-        .then(
-          (asOf) => compareRows(rows.get(name) ?? new Map(), rowMap(asOf.rows)),
-          (error: unknown) => [messageOf(error)],
-        );
-      findings.push(
-        ...wrong
-          .slice(0, 3)
-          .map((text) => ({ kind: 'history' as const, text: `${name} as of ${at}: ${text}` })),
+      const asOf = `select ${keysOf(name)}, _raw::text as raw from mirror.${name}_as_of($1::timestamptz)
+        where _user_id = $2`;
+      const wrong = await db.query<StoredRow>(asOf, [at, user]).then(
+        (then) => compareRows(rows.get(name) ?? new Map(), rowMap(then.rows)),
+        (error: unknown) => [messageOf(error)],
       );
+      for (const text of wrong.slice(0, 3))
+        findings.push({ kind: 'history', text: `${name} as of ${at}: ${text}` });
     }
   }
   return findings;
@@ -61,11 +54,7 @@ export async function checkReplay(
  * superseded, and each with a watermark of its own. One that ended with its row's deletion was not superseded: where
  * the clock went back meanwhile, the row comes again at the very moment of its deletion.
  */
-export async function checkVersions(
-  db: pg.Pool,
-  names: readonly ListName[],
-  user: string,
-): Promise<{ readonly findings: Finding[]; readonly versions: number }> {
+export async function checkVersions(db: pg.Pool, names: readonly ListName[], user: string) {
   const findings: Finding[] = [];
   let versions = 0;
   for (const name of names) {
