@@ -19,7 +19,17 @@ const finds = (...found: readonly Hit[]): Partial<Lookups> => ({
   search: async () => ({ at: AT, found, more: true }),
 });
 
+/** The page of an address that is refused. */
+async function refusalOf(path: string): Promise<string> {
+  const { status, body } = await ask(path);
+  expect([path, status]).toEqual([path, 400]);
+  return body;
+}
+
 const item = (key: string): RowAddress => ({ userId: '42', collection: 'list_items', key });
+
+const JOB_17 =
+  '<a class="key" href="rows?user=42&amp;collection=research_jobs&amp;key=17">research_jobs 17</a>';
 
 describe('a search', () => {
   it('links each result to its row, and says that there are more', async () => {
@@ -28,9 +38,7 @@ describe('a search', () => {
     const other = sampleHit({ by: 'submission 5', row: undefined });
     const { status, body } = await ask('search?q=+17+', finds(sampleHit(), deleted, event, other));
     expect(status).toBe(200);
-    expect(body).toContain(
-      '<a class="key" href="rows?user=42&amp;collection=research_jobs&amp;key=17">research_jobs 17</a>',
-    );
+    expect(body).toContain(JOB_17);
     expect(body).toContain(
       '<a class="key" href="rows?user=42&amp;collection=list_items&amp;key=7%3Aa%2Fb%3F">list_items a/b? of list 7</a>',
     );
@@ -48,17 +56,13 @@ describe('a search', () => {
   it('says what can be found if there are no results or no query', async () => {
     const empty = await ask('search?q=nobody.example');
     expect(empty.body).toContain('Nothing has the ID or domain nobody.example');
-    for (const path of ['search', 'search?q=+']) {
+    for (const path of ['search', 'search?q=+'])
       expect((await ask(path)).body).toContain('What can be found');
-    }
   });
 
   it('refuses a query that no ID can be', async () => {
     const long = 'x'.repeat(1_025);
-    expect(await ask(`search?q=${long}`)).toMatchObject({
-      status: 400,
-      body: expect.stringContaining('1024'),
-    });
+    expect(await refusalOf(`search?q=${long}`)).toContain('1024');
     expect(await ask(`search?q=${long.slice(1)}`)).toMatchObject({ status: 200 });
   });
 
@@ -84,12 +88,10 @@ describe('the rows of a collection', () => {
     };
     const { status, body } = await ask('rows?user=042&collection=research_jobs', { rows });
     expect(status).toBe(200);
-    expect(body).toContain(
-      '<a class="key" href="rows?user=42&amp;collection=research_jobs&amp;key=17">research_jobs 17</a>',
-    );
+    expect(body).toContain(JOB_17);
     expect(body).not.toContain('<img');
-    const links = [...body.matchAll(/href="(rows\?[^"]*)"/g)].map(([, href = '']) =>
-      href.replaceAll('&amp;', '&'),
+    const links = [...body.replaceAll('&amp;', '&').matchAll(/href="(rows\?[^"]*)"/g)].map(
+      ([, href = '']) => href,
     );
     const older = links.find((href) => href.includes('before=')) ?? '';
     const ofState = links.find((href) => href.includes('state=')) ?? '';
@@ -101,13 +103,10 @@ describe('the rows of a collection', () => {
   });
 
   it('are refused without account or collection, and may be none', async () => {
-    for (const path of ['rows', 'rows?user=me&collection=lists', 'rows?user=42&collection=secrets']) {
-      expect(await ask(path)).toMatchObject({ status: 400, body: expect.stringContaining('Which rows?') });
-    }
-    for (const given of ['abc', '', '1.5', '9223372036854775808']) {
-      const path = `rows?user=42&collection=lists&before=${given}`;
-      expect(await ask(path)).toMatchObject({ status: 400, body: expect.stringContaining('an integer') });
-    }
+    for (const path of ['rows', 'rows?user=me&collection=lists', 'rows?user=42&collection=secrets'])
+      expect(await refusalOf(path)).toContain('Which rows?');
+    for (const given of ['abc', '', '1.5', '9223372036854775808'])
+      expect(await refusalOf(`rows?user=42&collection=lists&before=${given}`)).toContain('an integer');
     expect((await ask('rows?user=42&collection=lists')).body).toContain('No row here.');
   });
 });
@@ -143,13 +142,13 @@ describe('a row', () => {
 
   it('that does not exist has a page with a way back', async () => {
     for (const path of [
-      'collection=lists&key=7',
-      'collection=lists&key=seven',
-      'collection=lists&key=',
-      'collection=list_items&key=7',
-      'collection=watchlist&key=%00',
+      'lists&key=7',
+      'lists&key=seven',
+      'lists&key=',
+      'list_items&key=7',
+      'watchlist&key=%00',
     ]) {
-      const { status, body } = await ask(`rows?user=42&${path}`);
+      const { status, body } = await ask(`rows?user=42&collection=${path}`);
       expect([path, status]).toEqual([path, 404]);
       expect(body).toContain('There is no such row');
       expect(body).toContain('<a href="./">back');
@@ -189,13 +188,12 @@ it('other paths are not answered', () => {
   for (const path of others) expect(lookupRoute(`/${path}`, sampleLookups())).toBeUndefined();
 });
 
-const PATHS = ['search?q=1', 'rows?user=42&collection=lists&key=7', 'rows?user=42&collection=lists'];
-
-it.each(PATHS)('a lookup that can’t be answered now says so: %s', async (path) => {
-  const away = async (): Promise<never> => {
-    throw new DatabaseUnavailable('the database is away');
-  };
-  const { status, body } = await ask(path, { search: away, row: away, rows: away });
-  expect(status).toBe(503);
-  expect(body).toContain('the database is away');
-});
+it.each(['search?q=1', 'rows?user=42&collection=lists&key=7', 'rows?user=42&collection=lists'])(
+  'a lookup that can’t be answered now says so: %s',
+  async (path) => {
+    const away = (): Promise<never> => Promise.reject(new DatabaseUnavailable('the database is away'));
+    const { status, body } = await ask(path, { search: away, row: away, rows: away });
+    expect(status).toBe(503);
+    expect(body).toContain('the database is away');
+  },
+);

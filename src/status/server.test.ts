@@ -14,8 +14,9 @@ import {
 } from '../../test/support/processes/status-report.ts';
 import { Unusable } from '@research-mirror/runtime/errors';
 import { systemClock } from '@research-mirror/runtime/clock';
+import { VirtualClock } from '@research-mirror/runtime/testing/virtual-clock';
 import { createMetrics } from './metrics.ts';
-import { createStatusServer, type StatusServer } from './server.ts';
+import { answersOf, createStatusServer, type StatusServer } from './server.ts';
 
 type StatusServerOptions = Parameters<typeof createStatusServer>[0];
 
@@ -54,38 +55,27 @@ async function ask(url: string, headers: Record<string, string> = {}, method = '
 const LOOKUPS = ['search?q=1', 'rows?user=42&collection=lists', 'rows/42/lists/7'];
 
 describe('the status server', () => {
-  it('answers health at once and readiness by the database', async () => {
-    let why = '';
+  it('answers health at once, and readiness by the database, which it asks once a second once it is ready', async () => {
+    let [why, asked, now] = ['it is starting', 0, 0];
     const url = await start({
       token: 'secret',
-      ready: async () => (why === '' ? { ok: true } : { ok: false, why }),
-      clock: { ...systemClock, monotonic: () => (why === '' ? 0 : 5_000) },
-    });
-    for (const path of ['healthz', 'readyz'])
-      expect(await ask(url + path)).toMatchObject({ status: 200, body: '{"ok":true}' });
-    why = 'the database is read-only';
-    const body = '{"ok":false,"why":"the database is read-only"}';
-    expect(await ask(`${url}readyz`)).toMatchObject({ status: 503, body });
-  });
-
-  it('is ready at once, and then asks the database once a second', async () => {
-    let [ok, asked, now] = [false, 0, 0];
-    const url = await start({
       ready: async () => {
         asked += 1;
-        return ok ? { ok } : { ok, why: 'it is starting' };
+        return why === '' ? { ok: true } : { ok: false, why };
       },
       clock: { ...systemClock, monotonic: () => now },
     });
-    const statusAt = async (ms: number) => {
+    const readyAt = async (ms: number) => {
       now = ms;
-      return (await ask(`${url}readyz`)).status;
+      return ask(`${url}readyz`);
     };
-    expect(await statusAt(0)).toBe(503);
-    ok = true;
-    expect([await statusAt(40), await statusAt(60)]).toEqual([503, 200]);
-    expect([await statusAt(1_000), asked]).toEqual([200, 2]);
-    expect([await statusAt(1_060), asked]).toEqual([200, 3]);
+    expect(await readyAt(0)).toMatchObject({ status: 503, body: '{"ok":false,"why":"it is starting"}' });
+    expect(await ask(`${url}healthz`)).toMatchObject({ status: 200, body: '{"ok":true}' });
+    why = '';
+    expect((await readyAt(40)).status).toBe(503);
+    expect(await readyAt(60)).toMatchObject({ status: 200, body: '{"ok":true}' });
+    expect([(await readyAt(1_000)).status, asked]).toEqual([200, 2]);
+    expect([(await readyAt(1_060)).status, asked]).toEqual([200, 3]);
   });
 
   it('answers the report as JSON, and its error as 503', async () => {
@@ -95,9 +85,10 @@ describe('the status server', () => {
     const broken = await start({ status: () => Promise.reject(new Error('connection refused')) });
     const error = '{"error":"connection refused"}';
     expect(await ask(`${broken}api/status`)).toMatchObject({ status: 503, body: error });
-    const page = await ask(broken);
-    expect(page.status).toBe(503);
-    expect(page.body).toContain('connection refused');
+    expect(await ask(broken)).toMatchObject({
+      status: 503,
+      body: expect.stringContaining('connection refused'),
+    });
     expect(await ask(`${broken}metrics`)).toMatchObject({ status: 200 });
   });
 
@@ -187,37 +178,25 @@ describe('the status server', () => {
 
   it('answers a defect with 500, and logs it', async () => {
     const lines: string[] = [];
-    const search = async (): Promise<never> => {
-      throw new TypeError('a defect');
-    };
+    const search = (): Promise<never> => Promise.reject(new TypeError('a defect'));
     const log = pino({ level: 'warn' }, { write: (line) => void lines.push(line) });
     const url = await start({ lookups: sampleLookups({ search }), log });
     expect(await ask(`${url}search?q=1`)).toMatchObject({ status: 500, body: '{"error":"internal error"}' });
-    expect(lines).toEqual([expect.stringMatching(/"path":"\/search".*could not answer/)]);
-    expect(lines[0]).toContain('a defect');
+    expect(lines).toEqual([expect.stringMatching(/a defect.*"path":"\/search".*could not answer/)]);
     expect((await ask(`${url}healthz`)).status).toBe(200);
   });
 
-  it('gives open pages only the view', async () => {
-    let [report, now] = [sampleReport(), 0];
+  it('has a page of each account, and gives open pages only the view', async () => {
+    let now = 0;
+    let report = sampleReport({ accounts: [sampleAccount(), sampleAccount({ userId: '43' })] });
     const clock = { ...systemClock, monotonic: () => now };
     const url = await start({ status: async () => report, clock });
-    const { body } = await ask(`${url}?view`);
-    expect(body).toMatch(/^<main\n[\s\S]*48,210[\s\S]*<\/main>$/);
-    [report, now] = [sampleReport({ problems: [sampleProblem({ what: 'the disk is full' })] }), 1_000];
-    expect((await ask(`${url}?view`)).body).toContain('the disk is full');
-  });
-
-  it('has a live page of each account', async () => {
-    const accounts = [sampleAccount(), sampleAccount({ userId: '43' })];
-    const url = await start({ status: async () => sampleReport({ accounts }) });
-    const all = (await ask(url)).body;
-    expect(all).toContain('href="accounts/43"');
-    expect(all).not.toContain('Latest changes');
     expect((await ask(`${url}accounts/43`)).body).toMatch(/<h1>Account 43 is healthy[\s\S]*Latest changes/);
     expect((await ask(`${url}accounts/43?view`)).body).toMatch(/^<main[\s\S]*Account 43 is healthy/);
     for (const path of ['44', 'x', '43/', '43%2f'])
       expect([path, (await ask(`${url}accounts/${path}`)).status]).toEqual([path, 404]);
+    [report, now] = [sampleReport({ problems: [sampleProblem({ what: 'the disk is full' })] }), 1_000];
+    expect((await ask(`${url}?view`)).body).toMatch(/^<main\n[\s\S]*the disk is full[\s\S]*<\/main>$/);
   });
 
   it('shows the last report and its time while there is no new one', async () => {
@@ -241,13 +220,46 @@ describe('the status server', () => {
       expect(body).toMatch(/class="chip idle">not known</);
       expect(body).not.toMatch(/class="chip \w+">current</);
     }
-    const error = '{"error":"the database is away"}';
-    expect(await ask(`${url}api/status`)).toMatchObject({ status: 503, body: error });
   });
 
   it('says what to do when its port is taken', async () => {
     const taken = createStatusServer({ ...OPTIONS, port: Number(new URL(await start()).port) });
     await expect(taken.start()).rejects.toThrow(Unusable);
     await expect(taken.start()).rejects.toThrow(/set MIRROR_HTTP_PORT/);
+  });
+});
+
+describe('answers', () => {
+  const sources = { ...OPTIONS, clock: new VirtualClock() };
+
+  it('are shared by all requests within a second', async () => {
+    const clock = new VirtualClock();
+    let asked = 0;
+    const status = async () => sampleReport({ version: String((asked += 1)) });
+    const answers = answersOf({ ...sources, clock, status });
+    await clock.runUntil(Promise.all([answers.report(), answers.report(), answers.report()]));
+    expect(asked).toBe(1);
+    await clock.advance(1_000);
+    expect(await clock.runUntil(answers.report())).toMatchObject({ report: { version: '2' } });
+  });
+
+  it('have no latest rows if an account can’t be read', async () => {
+    const answers = answersOf({ ...sources, latestRows: () => Promise.reject(new Error('away')) });
+    expect(await answers.latestRows('1')).toBeUndefined();
+  });
+
+  it('come in time if the database hangs, which is asked once', async () => {
+    const clock = new VirtualClock();
+    let asked = 0;
+    const hang = () => {
+      asked += 1;
+      return new Promise<never>(() => {});
+    };
+    const answers = answersOf({ ...sources, clock, status: hang, ready: hang });
+    expect(await clock.runUntil(answers.report())).toEqual({ why: 'the database did not answer within 4 s' });
+    await clock.runUntil(answers.report());
+    expect(asked).toBe(1);
+    expect(await clock.runUntil(answers.ready())).toMatchObject({ ok: false });
+    expect(clock.monotonic()).toBe(12_000);
   });
 });
