@@ -1,30 +1,24 @@
 import { REMOVED_COMMANDS } from '../src/cli/run.ts';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { join, posix } from 'node:path';
+import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { type Command, COMMANDS_PAGE, definedCommands, withCommands } from '../build/commands-page.ts';
-import { ROOT, sourceFiles } from './support/rules/source-files.ts';
+import { sourceFiles, textFiles } from './support/rules/source-files.ts';
 
 const FOLDERS = ['docs', 'monitoring', 'kubernetes', 'docker', 'dbt', 'bench', 'bi', 'packages'];
-const TEXT = /\.(?:md|ya?ml|json|sql|sh|ts)$/;
 /** They have commands of earlier versions. */
 const HISTORY = new Set(['CHANGELOG.md', 'docs/promises-let-go.md']);
 
 const program = definedCommands();
 
-/** Documents, manifests, and the program's sources with its sentences, by path. */
-function texts(): { path: string; text: string }[] {
-  const inFolders = FOLDERS.filter((folder) => existsSync(join(ROOT, folder))).flatMap((folder) =>
-    readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' }).map((name) =>
-      posix.join(folder, name.replaceAll('\\', '/')),
-    ),
+/** Documents, manifests, and the program's sources with its sentences. */
+function texts(): Text[] {
+  const all = textFiles(
+    FOLDERS,
+    /\.(?:md|ya?ml|json|sql|sh|ts)$/,
+    /\.md$|^docker-compose.*\.yml$|^Dockerfile$/,
   );
-  const atRoot = readdirSync(ROOT).filter((name) => /\.md$|^docker-compose.*\.yml$|^Dockerfile$/.test(name));
-  const paths = [...inFolders.filter((path) => TEXT.test(path)), ...atRoot].filter(
-    (path) => !path.includes('node_modules/') && !HISTORY.has(path),
-  );
-  const read = paths.map((path) => ({ path, text: readFileSync(join(ROOT, path), 'utf8') }));
-  return [...read, ...sourceFiles('src').filter(({ path }) => !path.endsWith('.test.ts'))];
+  const documents = [...all].map(([path, text]) => ({ path, text })).filter(({ path }) => !HISTORY.has(path));
+  return [...documents, ...sourceFiles('src').filter(({ path }) => !path.endsWith('.test.ts'))];
 }
 
 /** Words that follow the program's name where it is spoken of, and no command is meant. */
