@@ -3,49 +3,39 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { isBuiltin } from 'node:module';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { ROOT, sourceFiles } from './support/rules/source-files.ts';
 
+type Versions = Readonly<Record<string, string>>;
 interface Manifest {
   readonly name: string;
   readonly version: string;
-  readonly private?: boolean;
   readonly license: string;
   readonly workspaces?: readonly string[];
-  readonly dependencies?: Readonly<Record<string, string>>;
-  readonly devDependencies?: Readonly<Record<string, string>>;
-  readonly optionalDependencies?: Readonly<Record<string, string>>;
+  readonly dependencies?: Versions;
+  readonly devDependencies?: Versions;
+  readonly optionalDependencies?: Versions;
 }
 
 const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
-const root = JSON.parse(read('package.json')) as Manifest;
-const readManifest = (folder: string): Manifest => JSON.parse(read(`${folder}/package.json`)) as Manifest;
-const workspaces = readdirSync(join(ROOT, 'packages')).map((folder) => ({
-  folder,
-  manifest: readManifest(`packages/${folder}`),
-}));
-/** The program itself, and what makes a bundle of it. */
-const program = readManifest('src');
-const build = readManifest('build');
+const readManifest = (folder: string) => JSON.parse(read(`${folder}/package.json`)) as Manifest;
+const root = readManifest('.');
+const packages = readdirSync(join(ROOT, 'packages')).map((name) => `packages/${name}`);
+/** By folder: the packages, the program itself, and what makes a bundle of it. */
+const manifests = new Map([...packages, 'src', 'build'].map((folder) => [folder, readManifest(folder)]));
+const program = manifests.get('src');
 
 const SCOPE = '@research-mirror/';
 
 describe('the workspaces', () => {
   it('are private, named for their folder, and of the program’s version and licence', () => {
     expect(root.workspaces).toEqual(['build', 'packages/*', 'src']);
-    const others = [
-      { folder: 'build', manifest: build },
-      { folder: 'program', manifest: program },
-    ];
-    for (const { folder, manifest } of [...workspaces, ...others]) {
-      expect(manifest, `packages/${folder}`).toMatchObject({
-        name: `${SCOPE}${folder}`,
-        version: root.version,
-        private: true,
-        license: root.license,
-      });
+    const { version, license } = root;
+    for (const [folder, manifest] of manifests) {
+      const name = `${SCOPE}${folder === 'src' ? 'program' : basename(folder)}`;
+      expect(manifest, folder).toMatchObject({ name, version, private: true, license });
     }
   });
 
@@ -54,22 +44,16 @@ describe('the workspaces', () => {
   });
 
   it('are parts of the program, not packages that it depends on', () => {
-    const needed = Object.keys({
-      ...root.dependencies,
-      ...root.devDependencies,
-      ...root.optionalDependencies,
-    });
-    expect(needed.filter((name) => name.startsWith(SCOPE))).toEqual([]);
+    const needed = { ...root.dependencies, ...root.devDependencies, ...root.optionalDependencies };
+    expect(Object.keys(needed).filter((name) => name.startsWith(SCOPE))).toEqual([]);
   });
 
   it('name every package that they import, and no other', () => {
-    for (const { folder, manifest } of workspaces) {
-      expect(Object.keys(manifest.dependencies ?? {}).toSorted(), `packages/${folder}`).toEqual(
-        importedIn(`packages/${folder}`),
-      );
+    for (const folder of [...packages, 'src']) {
+      const named = Object.keys(manifests.get(folder)?.dependencies ?? {});
+      const imported = importedIn(folder).filter((name) => folder !== 'src' || !name.startsWith(SCOPE));
+      expect(named.toSorted(), folder).toEqual(imported);
     }
-    const ofOthers = importedIn('src').filter((name) => !name.startsWith(SCOPE));
-    expect(Object.keys(program.dependencies ?? {}).toSorted(), 'src').toEqual(ofOthers);
   });
 
   it('leave to those who install the program what no bundle contains: platforms’ binaries', () => {
@@ -98,11 +82,12 @@ describe('the workspaces', () => {
   });
 
   it('have exact versions, the root’s where it has the same package', () => {
-    const versions = new Map(Object.entries({ ...root.devDependencies, ...program.dependencies }));
-    const all = [...workspaces, { folder: 'src', manifest: program }, { folder: 'build', manifest: build }];
-    for (const { folder, manifest } of [...all, { folder: 'root', manifest: root }]) {
-      const needed = { ...manifest.dependencies, ...manifest.devDependencies };
-      for (const [name, version] of Object.entries(needed)) {
+    const versions = new Map(Object.entries({ ...root.devDependencies, ...program?.dependencies }));
+    for (const [folder, manifest] of [...manifests, ['root', root] as const]) {
+      for (const [name, version] of Object.entries({
+        ...manifest.dependencies,
+        ...manifest.devDependencies,
+      })) {
         if (name.startsWith(SCOPE)) continue;
         expect(version, `${folder}: ${name}`).toMatch(/^\d+\.\d+\.\d+/);
         expect(versions.get(name) ?? version, `${folder}: ${name}`).toBe(version);
@@ -112,26 +97,22 @@ describe('the workspaces', () => {
 
   it('are all known to the image before its packages are installed', () => {
     const copied = [...read('Dockerfile').matchAll(/^COPY ([^ ]+)\/package\.json \1\/$/gm)];
-    const packages = workspaces.map(({ folder }) => `packages/${folder}`);
     expect(copied.map((match) => match[1])).toEqual(['build', ...packages, 'src']);
   });
 
-  it.each(workspaces)(
-    'have a README whose example prints what it says: $folder',
-    async ({ folder, manifest }) => {
-      const readme = read(`packages/${folder}/README.md`);
-      expect(readme).toContain(`# ${manifest.name}\n`);
-      const [, example = '', printed] = /```ts\n(.*?)```\n.*?```\n(.*?)```/s.exec(readme) ?? [];
-      const data = await mkdtemp(join(tmpdir(), 'example-'));
-      await chmod(data, 0o755);
-      try {
-        const { stdout } = await run(example.replace('data/example', data));
-        expect(stdout).toBe(printed);
-      } finally {
-        await rm(data, { recursive: true, force: true });
-      }
-    },
-  );
+  it.each(packages)('have a README whose example prints what it says: %s', async (folder) => {
+    const readme = read(`${folder}/README.md`);
+    expect(readme).toContain(`# ${manifests.get(folder)?.name}\n`);
+    const [, example = '', printed] = /```ts\n(.*?)```\n.*?```\n(.*?)```/s.exec(readme) ?? [];
+    const data = await mkdtemp(join(tmpdir(), 'example-'));
+    await chmod(data, 0o755);
+    try {
+      const { stdout } = await run(example.replace('data/example', data));
+      expect(stdout).toBe(printed);
+    } finally {
+      await rm(data, { recursive: true, force: true });
+    }
+  });
 });
 
 /** Runs a program of the checkout's root. */
