@@ -47,13 +47,8 @@ async function fill(database: MigratedDatabase): Promise<void> {
     );
     await account.page('research_jobs', '[{"job_id": 3, "status": "changed", "late_field": 7}]');
     await account.page('lists', '[{"list_id": 9, "name": ""}]');
-    await account.page(
-      'list_items',
-      '[{"id": "i1", "domain": "a.example"}, {"id": "i2", "v": "\\u0000"}, {"no": "key"}]',
-      {
-        parent: '9',
-      },
-    );
+    const items = '[{"id": "i1", "domain": "a.example"}, {"id": "i2", "v": "\\u0000"}, {"no": "key"}]';
+    await account.page('list_items', items, { parent: '9' });
     await run(`
       insert into mirror.events (_user_id, id, type, created_at, data, received_at, _raw, _collection, _key)
         values (${user}, 'evt', 'research.completed', now(), '{"x": 1.10}', now(), '{}', 'research_jobs', '3');
@@ -123,11 +118,8 @@ describe('a copy', () => {
       for (const needle of needles) expect(await rowsWith(db, needle)).toEqual([]);
       const names = LEFT_BEHIND.map(({ name }) => name);
       expect(names).toEqual(expect.arrayContaining(['api_key', 'process', 'slot_block']));
-      const made = new Set(['migration', 'granted']);
-      for (const name of names.filter((each) => !made.has(each))) {
-        const { rows } = await db.sql`select ${name} as name from ${db.stateTable(name)}`;
-        expect(rows).toEqual([]);
-      }
+      for (const name of names.filter((each) => !['migration', 'granted'].includes(each)))
+        expect((await db.sql`select ${name} as name from ${db.stateTable(name)}`).rows).toEqual([]);
     });
   });
 
@@ -148,14 +140,11 @@ describe('a copy', () => {
   });
 
   it('has every row, column by column, digit by digit', async () => {
-    const expected = await rowsOf(source.db);
-    expect(expected.get('mirror.research_jobs_history')).toHaveLength(2);
-    expect(expected.get('mirror.quarantine')).toHaveLength(2);
-    await inCopy(async ({ db }) => {
-      expect(await rowsOf(db)).toEqual(
-        new Map([...expected].map(([name, rows]) => [name, rows.map((row) => row.replace(OWN, ''))])),
-      );
-    });
+    const all = await rowsOf(source.db);
+    for (const name of ['research_jobs_history', 'quarantine'])
+      expect(all.get(`mirror.${name}`)).toHaveLength(2);
+    const expected = [...all].map(([name, rows]) => [name, rows.map((row) => row.replace(OWN, ''))] as const);
+    await inCopy(async ({ db }) => expect(await rowsOf(db)).toEqual(new Map(expected)));
   });
 
   it('has the views and comments of its columns, its indexes, and goes on counting', async () => {
@@ -169,24 +158,18 @@ describe('a copy', () => {
     );
     await inCopy(async ({ kysely }) => {
       expect((await shown('mirror').execute(kysely)).rows).toEqual(before);
-      const { rows } = await sql<{ id: string }>`
-        select mirror.submit('research', '{}', user_id => 1) as id`.execute(kysely);
-      expect(Number(rows[0]?.id)).toBeGreaterThan(4);
-      const found = await sql`
-        select late_field from mirror.research_jobs_as_of(now()) where late_field is not null`.execute(
-        kysely,
-      );
-      expect(found.rows).toEqual([{ late_field: '7' }, { late_field: '7' }]);
+      const submitted = sql<{ id: string }>`select mirror.submit('research', '{}', user_id => 1) as id`;
+      expect(Number((await submitted.execute(kysely)).rows[0]?.id)).toBeGreaterThan(4);
+      const late = sql`select late_field from mirror.research_jobs_as_of(now()) where late_field is not null`;
+      expect((await late.execute(kysely)).rows).toEqual([{ late_field: '7' }, { late_field: '7' }]);
     });
   });
 
   it('sends nothing that was queued before a person releases it', async () => {
     await inCopy(async ({ db }) => {
-      const states = async () =>
-        (
-          await db.sql<{ state: string }>`select state from ${db.table('submissions')} order by submission_id`
-        ).rows.map(({ state }) => state);
-      expect(await states()).toEqual(['held', 'accepted', 'held', 'accepted']);
+      const { rows: queued } = await db.sql<{ state: string }>`
+        select state from ${db.table('submissions')} order by submission_id`;
+      expect(queued.map(({ state }) => state)).toEqual(['held', 'accepted', 'held', 'accepted']);
       expect((await currentHold(db))?.why).toContain('is a copy');
       const { rows: accounts } = await db.sql`select owner, token, recheck from ${db.stateTable('account')}`;
       expect(accounts).toEqual(accounts.map(() => ({ owner: null, token: '2', recheck: true })));
@@ -202,19 +185,17 @@ describe('a copy', () => {
       const refused = copyTo({ url }, { url }, { schema: 'other' });
       await expect(refused).rejects.toThrow(CopyRefused);
       await expect(refused).rejects.toThrow(/has a mirror in schema "other" already/);
-      await sql`create schema mirror`.execute(kysely);
-      await sql`create table mirror.account (x int)`.execute(kysely);
+      await sql`create schema mirror; create table mirror.account (x int)`.execute(kysely);
       await expect(copyTo(source, { url })).rejects.toThrow(/table mirror\.account/);
     });
   });
 
   it('is refused if a newer program has changed the mirror', async () => {
     await inOwnDatabase(async ({ url, kysely }) => {
-      await sql`insert into other_sync.migration (name, checksum, applied_at) values ('9999_of_tomorrow', 'x', now())`.execute(
-        kysely,
-      );
+      const later = sql`insert into other_sync.migration (name, checksum, applied_at) values ('9999_later', 'x', now())`;
+      await later.execute(kysely);
       await expect(copyTo({ url }, place, { schema: 'other' })).rejects.toThrow(
-        /newer than this program \(9999_of_tomorrow\)/,
+        /newer than this program \(9999_later\)/,
       );
       await untouched(place.url);
     });
@@ -232,13 +213,10 @@ describe('a copy', () => {
 
   it('leaves nothing if it ends early, and can be repeated', async () => {
     const stop = new AbortController();
-    const gone = copyTo(source, place, {
-      signal: stop.signal,
-      onBytes: (table) => {
-        if (table === 'mirror.submissions') stop.abort(new Error('stopped'));
-      },
-    });
-    await expect(gone).rejects.toThrow('stopped');
+    const onBytes = (table: string): void => {
+      if (table === 'mirror.submissions') stop.abort(new Error('stopped'));
+    };
+    await expect(copyTo(source, place, { signal: stop.signal, onBytes })).rejects.toThrow('stopped');
     await untouched(place.url);
     await copyTo(source, place);
   });
