@@ -10,25 +10,24 @@ const deployment = manifest('deployment.yaml');
 const pod = deployment.spec.template.spec;
 const [container] = pod.containers;
 const docker = readFileSync(join(ROOT, 'Dockerfile'), 'utf8');
+const kustomization = parse(readFileSync(join(KUBERNETES_FOLDER, 'kustomization.yaml'), 'utf8')) as {
+  readonly resources: readonly string[];
+  readonly configMapGenerator: readonly { name: string; literals: readonly string[] }[];
+};
 
 /** What a Service, a policy or a budget finds its pods by. */
 const NAME = { 'app.kubernetes.io/name': 'research-mirror' };
 
 describe('the Kubernetes manifests', () => {
   it('are all built by kustomization.yaml, one object a file', () => {
-    const { resources } = parse(readFileSync(join(KUBERNETES_FOLDER, 'kustomization.yaml'), 'utf8')) as {
-      resources: string[];
-    };
     const files = readdirSync(KUBERNETES_FOLDER).filter((name) => name.endsWith('.yaml'));
-    expect(resources.toSorted()).toEqual(files.filter((name) => name !== 'kustomization.yaml').toSorted());
-    expect(KUBERNETES_FILES).toEqual(resources);
+    const objects = files.filter((name) => name !== 'kustomization.yaml');
+    expect(kustomization.resources.toSorted()).toEqual(objects.toSorted());
+    expect(KUBERNETES_FILES).toEqual(kustomization.resources);
   });
 
   it('set what the program knows, and secrets from files alone', () => {
-    const generated = parse(readFileSync(join(KUBERNETES_FOLDER, 'kustomization.yaml'), 'utf8')) as {
-      configMapGenerator: readonly { name: string; literals: readonly string[] }[];
-    };
-    const [settings] = generated.configMapGenerator;
+    const [settings] = kustomization.configMapGenerator;
     expect(container?.envFrom).toEqual([{ configMapRef: { name: settings?.name } }]);
     const names = settings?.literals.map((literal) => literal.split('=')[0] ?? '') ?? [];
     expect(names.filter((name) => !VARIABLES.includes(name))).toEqual([]);
@@ -52,11 +51,8 @@ describe('the Kubernetes manifests', () => {
     expect(manifest('network-policy.yaml').spec.podSelector.matchLabels).toEqual(NAME);
     const ports = new Map(container?.ports.map(({ name, containerPort }) => [name, containerPort]));
     expect(docker).toContain(`EXPOSE ${[...ports.values()].join(' ')}\n`);
-    for (const [file, port] of [
-      ['status-service.yaml', 'status'],
-      ['webhooks-service.yaml', 'webhooks'],
-    ] as const) {
-      const { selector, ports: served } = manifest(file).spec;
+    for (const port of ['status', 'webhooks'] as const) {
+      const { selector, ports: served } = manifest(`${port}-service.yaml`).spec;
       expect(selector).toEqual(NAME);
       expect(served.map(({ targetPort }) => targetPort)).toEqual([port]);
     }
