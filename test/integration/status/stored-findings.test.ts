@@ -107,9 +107,7 @@ it('each configured key counts in one state, and useless keys are named', async 
   expect((await lookAtKeys(all, database.db, undefined, [stopped])).findings).toHaveLength(1);
 
   // A daemon also knows refused keys of accounts, and why another key's account is unknown.
-  const runner = {
-    current: () => ({ source: { refusedKeys: () => [hashOf('withdrawn')] } }),
-  };
+  const runner = { current: () => ({ source: { refusedKeys: () => [hashOf('withdrawn')] } }) };
   const unknownKeys = new Map([[hashOf('new').slice(0, 8), 'no answer']]);
   const daemon = { runners: () => [runner], unknownKeys: () => unknownKeys } as never;
   const known = await lookAtKeys(all, database.db, daemon, []);

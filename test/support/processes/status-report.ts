@@ -67,15 +67,7 @@ export function sampleAccount(changes: Partial<AccountStatus> = {}): AccountStat
     collections: COLLECTION_NAMES.map((name, index) =>
       sampleCollection({ collection: name, liveRows: [1, 48_210, 312, 60, 6_000, 25][index] ?? 0 }),
     ),
-    walks: [
-      {
-        collection: 'list_items',
-        listId: '17',
-        startedAt: before(10),
-        pages: 12,
-        items: 6_000,
-      },
-    ],
+    walks: [{ collection: 'list_items', listId: '17', startedAt: before(10), pages: 12, items: 6_000 }],
     budgets: [
       {
         key: '9f86d081',
@@ -95,15 +87,7 @@ export function sampleAccount(changes: Partial<AccountStatus> = {}): AccountStat
       },
     ],
     webhook: sampleWebhook(),
-    submissions: {
-      queued: 3,
-      sending: 1,
-      held: 0,
-      accepted: 40,
-      rejected: 2,
-      unknown: 0,
-      cancelled: 0,
-    },
+    submissions: { queued: 3, sending: 1, held: 0, accepted: 40, rejected: 2, unknown: 0, cancelled: 0 },
     credits: { left: '1200.50', burntLastDay: '75.25' },
     ...changes,
   };
