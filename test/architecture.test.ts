@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { sourceFiles, type SourceFile } from './support/rules/source-files.ts';
 
 /**
@@ -52,81 +52,77 @@ const MOST_LINES = 400;
 const files = [...sourceFiles('src'), ...sourceFiles('packages')];
 const production = files.filter(({ path }) => !path.endsWith('.test.ts') && !path.includes('/testing/'));
 
-describe('the architecture', () => {
-  it('lets each folder import only what stands before it', () => {
-    const order = Object.keys(SLICES);
-    for (const [name, [imports]] of Object.entries(SLICES)) {
-      const upward = imports.split(' ').filter((each) => order.indexOf(each) >= order.indexOf(name));
-      expect(upward, `${name} stands before`).toEqual([]);
-    }
-    const wrong = production.flatMap((file) => {
-      const from = folderOf(file.path);
-      const [imports, why] = SLICES[from] ?? PACKAGES[from] ?? [];
-      if (imports === undefined) return [`${file.path}: folder ${from} is not in the diagram`];
-      return file.imports
-        .filter((path) => /^(src|packages)\//.test(path))
-        .filter((path) => {
-          const to = folderOf(path);
-          const shared = to === 'runtime' || (to === 'model' && from in SLICES);
-          return to !== from && !shared && !imports.split(' ').includes(to);
-        })
-        .map((path) => `${file.path} imports ${path}: ${from} may not (${why})`);
-    });
-    expect(wrong).toEqual([]);
+it('the architecture lets each folder import only what stands before it', () => {
+  const order = Object.keys(SLICES);
+  for (const [name, [imports]] of Object.entries(SLICES)) {
+    const upward = imports.split(' ').filter((each) => order.indexOf(each) >= order.indexOf(name));
+    expect(upward, `${name} stands before`).toEqual([]);
+  }
+  const wrong = production.flatMap((file) => {
+    const from = folderOf(file.path);
+    const [imports, why] = SLICES[from] ?? PACKAGES[from] ?? [];
+    if (imports === undefined) return [`${file.path}: folder ${from} is not in the diagram`];
+    return file.imports
+      .filter((path) => /^(src|packages)\//.test(path))
+      .filter((path) => {
+        const to = folderOf(path);
+        const shared = to === 'runtime' || (to === 'model' && from in SLICES);
+        return to !== from && !shared && !imports.split(' ').includes(to);
+      })
+      .map((path) => `${file.path} imports ${path}: ${from} may not (${why})`);
   });
+  expect(wrong).toEqual([]);
+});
 
-  it('has no import cycle', () => {
-    expect(cycleIn(production)).toBeUndefined();
-  });
+it('the architecture has no import cycle', () => {
+  expect(cycleIn(production)).toBeUndefined();
+});
 
-  it.each<[string, RegExp, RegExp]>([
-    ['the environment', /\bprocess\.env\b/, /^src\/(config\/|main\.ts)/],
-    ['the process', /\bprocess\.(exit\b|exitCode|argv|on\(|once\()/, /^src\/main\.ts$/],
-    [
-      'clocks and randomness, which others are given',
-      /\b(Date\.now\(|new Date\(\)|Math\.random\(|performance\.now\(|setTimeout\(|setInterval\()/,
-      /^(packages\/runtime\/src\/clock|src\/main)\.ts$/,
-    ],
-  ])('lets one place take %s', (_, use, place) => {
-    const takers = production.filter(
-      ({ path, text }) => use.test(withoutComments(text)) && !place.test(path),
-    );
-    expect(takers.map(({ path }) => path)).toEqual([]);
-  });
+it.each<[string, RegExp, RegExp]>([
+  ['the environment', /\bprocess\.env\b/, /^src\/(config\/|main\.ts)/],
+  ['the process', /\bprocess\.(exit\b|exitCode|argv|on\(|once\()/, /^src\/main\.ts$/],
+  [
+    'clocks and randomness, which others are given',
+    /\b(Date\.now\(|new Date\(\)|Math\.random\(|performance\.now\(|setTimeout\(|setInterval\()/,
+    /^(packages\/runtime\/src\/clock|src\/main)\.ts$/,
+  ],
+])('the architecture lets one place take %s', (_, use, place) => {
+  const takers = production.filter(({ path, text }) => use.test(withoutComments(text)) && !place.test(path));
+  expect(takers.map(({ path }) => path)).toEqual([]);
+});
 
-  it('gives each library of the outside one home', () => {
-    const homes: Record<string, RegExp> = {
-      pg: /^(src\/(postgres|operate)|packages\/embedded-postgres\/src)\//,
-      undici: /^src\/(service\/|daemon\/notify-receiver)/,
-      'p-queue': /^src\/service\//,
-      'node-cron': /^src\/(config|sync\/schedule)/,
-      '@prometheus-io/client': /^src\/status\//,
-      commander: /^src\/(cli|terminal)\//,
-    };
-    const strays = production.flatMap((file) =>
-      file.imports
-        .filter((name) => homes[name] !== undefined && homes[name]?.test(file.path) !== true)
-        .map((name) => `${file.path} imports ${name}`),
-    );
-    expect(strays).toEqual([]);
-  });
+it('the architecture gives each library of the outside one home', () => {
+  const homes: Record<string, RegExp> = {
+    pg: /^(src\/(postgres|operate)|packages\/embedded-postgres\/src)\//,
+    undici: /^src\/(service\/|daemon\/notify-receiver)/,
+    'p-queue': /^src\/service\//,
+    'node-cron': /^src\/(config|sync\/schedule)/,
+    '@prometheus-io/client': /^src\/status\//,
+    commander: /^src\/(cli|terminal)\//,
+  };
+  const strays = production.flatMap((file) =>
+    file.imports
+      .filter((name) => homes[name] !== undefined && homes[name]?.test(file.path) !== true)
+      .map((name) => `${file.path} imports ${name}`),
+  );
+  expect(strays).toEqual([]);
+});
 
-  it('keeps files short enough to hold one concept, and folders free of buckets', () => {
-    const long = files.filter((file) => file.text.split('\n').length > MOST_LINES).map((file) => file.path);
-    expect(long).toEqual([]);
-    const buckets = files.filter((file) => /\/(utils?|helpers?|common|misc|types)(\.ts|\/)/.test(file.path));
-    expect(buckets.map((file) => file.path)).toEqual([]);
-  });
+it('the architecture keeps files short enough to hold one concept, and folders free of buckets', () => {
+  const long = files.filter((file) => file.text.split('\n').length > MOST_LINES).map((file) => file.path);
+  expect(long).toEqual([]);
+  const buckets = files.filter((file) => /\/(utils?|helpers?|common|misc|types)(\.ts|\/)/.test(file.path));
+  expect(buckets.map((file) => file.path)).toEqual([]);
+});
 
-  it('keeps folders small enough to be seen at a glance', () => {
-    const counts = new Map<string, number>();
-    for (const { path } of [...files, ...sourceFiles('test'), ...sourceFiles('bench')]) {
-      const kind = path.endsWith('.test.ts') ? 'tests' : 'files';
-      const folder = `${path.slice(0, path.lastIndexOf('/'))}: ${kind}`;
-      counts.set(folder, (counts.get(folder) ?? 0) + 1);
-    }
-    expect([...counts].filter(([, count]) => count > MOST_FILES)).toEqual([]);
-  });
+it('the architecture keeps folders small enough to be seen at a glance', () => {
+  const counts = new Map<string, number>();
+  for (const { path } of [...files, ...sourceFiles('test'), ...sourceFiles('bench')]) {
+    const kind = path.endsWith('.test.ts') ? 'tests' : 'files';
+    const folder = `${path.slice(0, path.lastIndexOf('/'))}: ${kind}`;
+    counts.set(folder, (counts.get(folder) ?? 0) + 1);
+  }
+  expect([...counts].filter(([, count]) => count > MOST_FILES)).toEqual([]);
 });
 
 /** `src/walk/poll.ts` → `walk`; `src/main.ts` → `main`. */

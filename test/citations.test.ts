@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join, posix } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { ROOT, textFiles } from './support/rules/source-files.ts';
 
 const FOLDERS = ['src', 'test', 'bench', 'build', 'bin', 'docs', 'packages', 'docker', 'migrations'];
@@ -150,53 +150,51 @@ it('what comments and documents cite is in the repository', () => {
   expect(broken).toEqual([]);
 });
 
-describe('a citation', () => {
-  const repository: Repository = {
-    files: new Map([
-      ['docs/design/deletions.md', '# Absence\n\n## P1\n\n## Grace period\n'],
-      ['docs/specification.md', '## 8. Limits\n\n### 8.1 Pages\n'],
-      ['docs/decisions/0001-pinned-runtime.md', '# 0001\n'],
-    ]),
-    has: (path) => path === 'src/walk',
-  };
+const repository: Repository = {
+  files: new Map([
+    ['docs/design/deletions.md', '# Absence\n\n## P1\n\n## Grace period\n'],
+    ['docs/specification.md', '## 8. Limits\n\n### 8.1 Pages\n'],
+    ['docs/decisions/0001-pinned-runtime.md', '# 0001\n'],
+  ]),
+  has: (path) => path === 'src/walk',
+};
 
-  it.each([
-    ['// design 4', 'src/a.ts:1: no document of the repository: design 4'],
-    ['/** Pages\n * (design\n * 4) */', 'src/a.ts:2: no document of the repository: design 4'],
-    ['// unknowns.md', 'src/a.ts:1: no document of the repository: unknowns.md'],
-    ['// sql-rules 3', 'src/a.ts:1: no document of the repository: sql-rules'],
-    ['// (contract, "HTTP")', 'src/a.ts:1: no document of the repository: contract, "HTTP"'],
-    ['// models/walk.py', 'src/a.ts:1: no document of the repository: models/walk.py'],
-    ['// docs/design/gone.md', 'src/a.ts:1: no such document or decision: docs/design/gone.md'],
-    ['// decision 0001\n// decision 0002', 'src/a.ts:2: no such document or decision: decision 0002'],
-    ['// decisions 0001 and 0003', 'src/a.ts:1: no such document or decision: decision 0003'],
-    [
-      ' * docs/design/deletions.md,\n * "Grace\n * time"',
-      'src/a.ts:1: no such heading: docs/design/deletions.md, "Grace time"',
-    ],
-    ['// specification 8.1, 8.2', 'src/a.ts:1: no such section of docs/specification.md: specification 8.2'],
-    [' * specification (section 9)', 'src/a.ts:1: no such section of docs/specification.md: specification 9'],
-    ['\n// P2', 'src/a.ts:2: no such heading in docs/design/deletions.md: P2'],
-    ['const a = 1; // src/gone.ts', 'src/a.ts:1: no such path: src/gone.ts'],
-    ['// src/gone/*.ts', 'src/a.ts:1: no such path: src/gone/*.ts'],
-  ])('that leads nowhere is found: %j', (text, found) => {
-    expect(brokenCitations('src/a.ts', text, repository)).toEqual([found]);
-  });
+it.each([
+  ['// design 4', 'src/a.ts:1: no document of the repository: design 4'],
+  ['/** Pages\n * (design\n * 4) */', 'src/a.ts:2: no document of the repository: design 4'],
+  ['// unknowns.md', 'src/a.ts:1: no document of the repository: unknowns.md'],
+  ['// sql-rules 3', 'src/a.ts:1: no document of the repository: sql-rules'],
+  ['// (contract, "HTTP")', 'src/a.ts:1: no document of the repository: contract, "HTTP"'],
+  ['// models/walk.py', 'src/a.ts:1: no document of the repository: models/walk.py'],
+  ['// docs/design/gone.md', 'src/a.ts:1: no such document or decision: docs/design/gone.md'],
+  ['// decision 0001\n// decision 0002', 'src/a.ts:2: no such document or decision: decision 0002'],
+  ['// decisions 0001 and 0003', 'src/a.ts:1: no such document or decision: decision 0003'],
+  [
+    ' * docs/design/deletions.md,\n * "Grace\n * time"',
+    'src/a.ts:1: no such heading: docs/design/deletions.md, "Grace time"',
+  ],
+  ['// specification 8.1, 8.2', 'src/a.ts:1: no such section of docs/specification.md: specification 8.2'],
+  [' * specification (section 9)', 'src/a.ts:1: no such section of docs/specification.md: specification 9'],
+  ['\n// P2', 'src/a.ts:2: no such heading in docs/design/deletions.md: P2'],
+  ['const a = 1; // src/gone.ts', 'src/a.ts:1: no such path: src/gone.ts'],
+  ['// src/gone/*.ts', 'src/a.ts:1: no such path: src/gone/*.ts'],
+])('a citation that leads nowhere is found: %j', (text, found) => {
+  expect(brokenCitations('src/a.ts', text, repository)).toEqual([found]);
+});
 
-  it('in a document is found wherever it stands, with headings told from the document’s own folder', () => {
-    const text = 'see [there](deletions.md), “Brake” and src/gone.ts';
-    expect(brokenCitations('docs/design/walks.md', text, repository)).toEqual([
-      'docs/design/walks.md:1: no such heading: docs/design/deletions.md, "Brake"',
-      'docs/design/walks.md:1: no such path: src/gone.ts',
-    ]);
-  });
+it('a citation in a document is found wherever it stands, with headings told from the document’s own folder', () => {
+  const text = 'see [there](deletions.md), “Brake” and src/gone.ts';
+  expect(brokenCitations('docs/design/walks.md', text, repository)).toEqual([
+    'docs/design/walks.md:1: no such heading: docs/design/deletions.md, "Brake"',
+    'docs/design/walks.md:1: no such path: src/gone.ts',
+  ]);
+});
 
-  it.each([
-    '// docs/design/deletions.md, "Grace\n// period", P1, specification 8, 8.1, decision 0001',
-    '// `docs/design/deletions.md`, "P1": src/walk, src/walk/*.ts',
-    "import { violations } from './support/sql-rules.ts';",
-    "const path = 'src/gone.ts';",
-  ])('that leads somewhere, or is none, is left alone: %j', (text) => {
-    expect(brokenCitations('src/a.ts', text, repository)).toEqual([]);
-  });
+it.each([
+  '// docs/design/deletions.md, "Grace\n// period", P1, specification 8, 8.1, decision 0001',
+  '// `docs/design/deletions.md`, "P1": src/walk, src/walk/*.ts',
+  "import { violations } from './support/sql-rules.ts';",
+  "const path = 'src/gone.ts';",
+])('a citation that leads somewhere, or is none, is left alone: %j', (text) => {
+  expect(brokenCitations('src/a.ts', text, repository)).toEqual([]);
 });

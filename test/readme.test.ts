@@ -7,7 +7,7 @@ import { createReaderLogin } from './support/postgres/reader-login.ts';
 import { makeFolder, runProgram, type Outcome } from './support/processes/program.ts';
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join, posix } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { splitStatements } from '../src/postgres/run-migrations.ts';
 import { ASKED, LIVE_ROWS } from './browser/first-look-data.ts';
 import {
@@ -179,48 +179,47 @@ async function aDayPasses(db: pg.Client): Promise<void> {
   }
 }
 
-describe('the README', () => {
-  it.each(blocks.map((block) => [block.language, block.code.split('\n', 1)[0] ?? '', block] as const))(
-    'has code that does what it shows: %s, %s',
-    async (language, _, block) => {
-      if (language === 'sh') await runShell(block);
-      else if (language === 'sql') await runSql(block);
-      // A drawing, or an output whose command stands elsewhere.
-      else expect(['', 'text']).toContain(language);
-    },
+it.each(blocks.map((block) => [block.language, block.code.split('\n', 1)[0] ?? '', block] as const))(
+  'the README has code that does what it shows: %s, %s',
+  async (language, _, block) => {
+    if (language === 'sh') await runShell(block);
+    else if (language === 'sql') await runSql(block);
+    // A drawing, or an output whose command stands elsewhere.
+    else expect(['', 'text']).toContain(language);
+  },
+);
+
+it('the README names for each command that is run elsewhere where that is', () => {
+  const wrong = Object.values(RUN_ELSEWHERE).filter(
+    ([file, says]) => !readFileSync(join(ROOT, file), 'utf8').includes(says),
   );
-
-  it('names for each command that is run elsewhere where that is', () => {
-    const wrong = Object.values(RUN_ELSEWHERE).filter(
-      ([file, says]) => !readFileSync(join(ROOT, file), 'utf8').includes(says),
-    );
-    expect(wrong).toEqual([]);
-    const shown = new Set(blocks.filter(({ language }) => language === 'sh').flatMap(commandsOf));
-    expect(Object.keys(RUN_ELSEWHERE).filter((command) => !shown.has(command))).toEqual([]);
-  });
-
-  it(`has ${MOST_WORDS} words of prose at most`, () => {
-    expect(countWords(text)).toBeLessThanOrEqual(MOST_WORDS);
-  });
+  expect(wrong).toEqual([]);
+  const shown = new Set(blocks.filter(({ language }) => language === 'sh').flatMap(commandsOf));
+  expect(Object.keys(RUN_ELSEWHERE).filter((command) => !shown.has(command))).toEqual([]);
 });
 
-describe('the picture of the README', () => {
-  it.each(ASKED)('shows what the mirror answers: $query', async ({ query, answer }) => {
+it(`the README has ${MOST_WORDS} words of prose at most`, () => {
+  expect(countWords(text)).toBeLessThanOrEqual(MOST_WORDS);
+});
+
+it.each(ASKED)(
+  'the picture of the README shows what the mirror answers: $query',
+  async ({ query, answer }) => {
     expect(comparable(answer)).toEqual(comparable(await printed(['sql', '--', query])));
-  });
+  },
+);
 
-  it('shows the rows that there are', async () => {
-    const rows = Object.entries(LIVE_ROWS).map(([collection, count]) => `${collection},${count}`);
-    const stored = await printed(['sql', '--csv', 'select collection, live_rows from freshness']);
-    expect(stored.trimEnd().split('\r\n').slice(1).toSorted()).toEqual(rows.toSorted());
-  });
+it('the picture of the README shows the rows that there are', async () => {
+  const rows = Object.entries(LIVE_ROWS).map(([collection, count]) => `${collection},${count}`);
+  const stored = await printed(['sql', '--csv', 'select collection, live_rows from freshness']);
+  expect(stored.trimEnd().split('\r\n').slice(1).toSorted()).toEqual(rows.toSorted());
+});
 
-  it('is small enough for a page, and as wide as one', () => {
-    const picture = readFileSync(join(ROOT, 'docs', 'images', 'first-look.png'));
-    expect(picture.length).toBeLessThanOrEqual(250 * 1024);
-    // The width of a PNG.
-    expect(picture.readUInt32BE(16)).toBe(1600);
-  });
+it('the picture of the README is small enough for a page, and as wide as one', () => {
+  const picture = readFileSync(join(ROOT, 'docs', 'images', 'first-look.png'));
+  expect(picture.length).toBeLessThanOrEqual(250 * 1024);
+  // The width of a PNG.
+  expect(picture.readUInt32BE(16)).toBe(1600);
 });
 
 it('links of documents lead to files that there are, and to headings in them', () => {
@@ -234,23 +233,21 @@ it('links of documents lead to files that there are, and to headings in them', (
   expect(brokenLinks(files, resolve)).toEqual([]);
 });
 
-describe('how the README is read', () => {
-  it('compares figures and words, in the form of psql, too, but no moments', () => {
-    const ours = 'day         jobs\n──────────  ────\n2026-03-01    12\n(1 row)\n';
-    const psql = '    day     | jobs \n------------+------\n 2026-04-30 |   12\n(1 row)\n\n';
-    expect(comparable(psql)).toEqual(comparable(ours));
-    expect(comparable(ours.replace('12', '13'))).not.toEqual(comparable(ours));
-  });
+it('how the README is read compares figures and words, in the form of psql, too, but no moments', () => {
+  const ours = 'day         jobs\n──────────  ────\n2026-03-01    12\n(1 row)\n';
+  const psql = '    day     | jobs \n------------+------\n 2026-04-30 |   12\n(1 row)\n\n';
+  expect(comparable(psql)).toEqual(comparable(ours));
+  expect(comparable(ours.replace('12', '13'))).not.toEqual(comparable(ours));
+});
 
-  it('finds the line that an output lacks behind others, figures aside', () => {
-    const output = 'starting …\npage http://127.0.0.1:29050/\n1,000 rows\n';
-    expect(missingLine('page http://127.0.0.1:8080/\n…\n25 rows\n', output)).toBeUndefined();
-    expect(missingLine('1 rows\nstarting …\n', output)).toBe('starting …');
-  });
+it('how the README is read finds the line that an output lacks behind others, figures aside', () => {
+  const output = 'starting …\npage http://127.0.0.1:29050/\n1,000 rows\n';
+  expect(missingLine('page http://127.0.0.1:8080/\n…\n25 rows\n', output)).toBeUndefined();
+  expect(missingLine('1 rows\nstarting …\n', output)).toBe('starting …');
+});
 
-  it('finds a link that leads nowhere', () => {
-    const files = new Map([['a.md', '[a](b.md) [b](#no) [c](c.md#no) [d](c.md#yes) [e](https://e.example)']]);
-    const broken = brokenLinks(files, (_, to) => (to === 'c.md' ? '## Yes\n' : undefined));
-    expect(broken).toEqual(['a.md: b.md', 'a.md: #no', 'a.md: c.md#no']);
-  });
+it('how the README is read finds a link that leads nowhere', () => {
+  const files = new Map([['a.md', '[a](b.md) [b](#no) [c](c.md#no) [d](c.md#yes) [e](https://e.example)']]);
+  const broken = brokenLinks(files, (_, to) => (to === 'c.md' ? '## Yes\n' : undefined));
+  expect(broken).toEqual(['a.md: b.md', 'a.md: #no', 'a.md: c.md#no']);
 });

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import type { CollectionName } from '../model/collections.ts';
 import { notVerified, verdict } from './verify-scope.ts';
 import { describeVerification } from './verify.ts';
@@ -53,36 +53,34 @@ const sighting = fc.record<UnequalItem>({
   stale: fc.constant(false),
 });
 
-describe('the verdict of two readings', () => {
-  it('counts what both show of the same item and the same version of the row', () => {
-    expect(kindOf(different, different)).toBe('different');
-  });
+it('the verdict of two readings counts what both show of the same item and the same version of the row', () => {
+  expect(kindOf(different, different)).toBe('different');
+});
 
-  it('is uncertain while the mirror itself waits for a second proof', () => {
-    const extra: UnequalItem = { ...of, kind: 'extra', source: undefined, row: '7' };
-    expect(kindOf(extra, extra)).toBe('extra');
-    expect(kindOf(extra, extra, 'proven')).toBe('extra');
-    expect(kindOf(extra, extra, 'waiting')).toBe('changed');
-  });
+it('the verdict of two readings is uncertain while the mirror itself waits for a second proof', () => {
+  const extra: UnequalItem = { ...of, kind: 'extra', source: undefined, row: '7' };
+  expect(kindOf(extra, extra)).toBe('extra');
+  expect(kindOf(extra, extra, 'proven')).toBe('extra');
+  expect(kindOf(extra, extra, 'waiting')).toBe('changed');
+});
 
-  it('reports what went into quarantine meanwhile as quarantined', () => {
-    expect(kindOf(different, { ...different, kind: 'quarantined' })).toBe('quarantined');
-  });
+it('the verdict of two readings reports what went into quarantine meanwhile as quarantined', () => {
+  expect(kindOf(different, { ...different, kind: 'quarantined' })).toBe('quarantined');
+});
 
-  it('never relies on one reading alone', () => {
-    fc.assert(
-      fc.property(
-        sighting,
-        fc.option(sighting, { nil: undefined }),
-        fc.constantFrom<Deletion[]>(undefined, 'waiting', 'proven'),
-        (first, second, deletion) => {
-          const kind = kindOf(first, second, deletion);
-          if (kind === 'changed' || kind === 'quarantined') return;
-          expect(first).toEqual(second);
-          expect(deletion).not.toBe('waiting');
-          expect(kind).toBe(first.kind);
-        },
-      ),
-    );
-  });
+it('the verdict of two readings never relies on one reading alone', () => {
+  fc.assert(
+    fc.property(
+      sighting,
+      fc.option(sighting, { nil: undefined }),
+      fc.constantFrom<Deletion[]>(undefined, 'waiting', 'proven'),
+      (first, second, deletion) => {
+        const kind = kindOf(first, second, deletion);
+        if (kind === 'changed' || kind === 'quarantined') return;
+        expect(first).toEqual(second);
+        expect(deletion).not.toBe('waiting');
+        expect(kind).toBe(first.kind);
+      },
+    ),
+  );
 });

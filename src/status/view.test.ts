@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import {
   before,
   sampleAccount,
@@ -32,92 +32,91 @@ it('many accounts have a line each, which links to their own page', () => {
   expect(own).toContain('href="../rows?user=2&amp;collection=lists"');
 });
 
-describe('the page of an account', () => {
-  it('has the problems and errors that concern it, and those of the whole mirror', () => {
-    const accounts = ['4', '42'].map((userId) => sampleAccount({ userId }));
-    const problems = [
-      sampleProblem({ what: 'of its list', affects: ['42/lists'] }),
-      sampleProblem({ what: 'of all', affects: [] }),
-    ];
-    const report = sampleReport({ accounts, problems, healthy: false });
-    const [first, second] = [ofReport(report, '4'), ofReport(report, '42')];
-    expect(first).toContain('Account 4 needs attention');
-    const words = ['of its list', 'of all', 'was answered 503: busy'];
-    expect(words.map((each) => [first.includes(each), second.includes(each)])).toEqual([
-      [false, true],
-      [true, true],
-      [false, true],
-    ]);
-  });
+it('the page of an account has the problems and errors that concern it, and those of the whole mirror', () => {
+  const accounts = ['4', '42'].map((userId) => sampleAccount({ userId }));
+  const problems = [
+    sampleProblem({ what: 'of its list', affects: ['42/lists'] }),
+    sampleProblem({ what: 'of all', affects: [] }),
+  ];
+  const report = sampleReport({ accounts, problems, healthy: false });
+  const [first, second] = [ofReport(report, '4'), ofReport(report, '42')];
+  expect(first).toContain('Account 4 needs attention');
+  const words = ['of its list', 'of all', 'was answered 503: busy'];
+  expect(words.map((each) => [first.includes(each), second.includes(each)])).toEqual([
+    [false, true],
+    [true, true],
+    [false, true],
+  ]);
+});
 
-  it('says a cause once if all collections have it', () => {
-    const down = (name: string): string => `GET /v1/${name} was answered 503: maintenance`;
-    const collections = COLLECTION_NAMES.map((collection) =>
-      sampleCollection({ collection, state: 'failing', lastError: down(collection) }),
-    );
-    const accounts = [sampleAccount({ collections })];
-    const affects = COLLECTION_NAMES.map((collection) => `42/${collection}`);
-    const errors = COLLECTION_NAMES.map((collection, n) => ({
-      at: before(n),
-      where: `42/${collection}`,
-      message: down(collection),
-    }));
-    errors.push({ at: before(60), where: '42/lists', message: 'GET /v1/lists was answered 404' });
-    const problems = [sampleProblem({ cause: 'service_down', what: down('account'), affects })];
-    const view = ofReport(sampleReport({ accounts, problems, errors, healthy: false }));
-    expect(view.match(/503: maintenance/g)).toHaveLength(2);
-    expect(view.match(/class="chip failing">failing</g)).toHaveLength(6);
-    const words = view.replaceAll(/<[^>]*>/g, ' ').replaceAll(/\s+/g, ' ');
-    expect(words).toContain('0 s ago 42/account and 5 others GET /v1/account was answered 503: maintenance');
-    expect(words).toContain('60 s ago 42/lists GET /v1/lists was answered 404');
-    // Without a problem, each collection says it.
-    const alone = ofReport(sampleReport({ accounts, errors: [] }));
-    expect(alone.match(/503: maintenance/g)).toHaveLength(6);
-  });
+it('the page of an account says a cause once if all collections have it', () => {
+  const down = (name: string): string => `GET /v1/${name} was answered 503: maintenance`;
+  const collections = COLLECTION_NAMES.map((collection) =>
+    sampleCollection({ collection, state: 'failing', lastError: down(collection) }),
+  );
+  const accounts = [sampleAccount({ collections })];
+  const affects = COLLECTION_NAMES.map((collection) => `42/${collection}`);
+  const errors = COLLECTION_NAMES.map((collection, n) => ({
+    at: before(n),
+    where: `42/${collection}`,
+    message: down(collection),
+  }));
+  errors.push({ at: before(60), where: '42/lists', message: 'GET /v1/lists was answered 404' });
+  const problems = [sampleProblem({ cause: 'service_down', what: down('account'), affects })];
+  const view = ofReport(sampleReport({ accounts, problems, errors, healthy: false }));
+  expect(view.match(/503: maintenance/g)).toHaveLength(2);
+  expect(view.match(/class="chip failing">failing</g)).toHaveLength(6);
+  const words = view.replaceAll(/<[^>]*>/g, ' ').replaceAll(/\s+/g, ' ');
+  expect(words).toContain('0 s ago 42/account and 5 others GET /v1/account was answered 503: maintenance');
+  expect(words).toContain('60 s ago 42/lists GET /v1/lists was answered 404');
+  // Without a problem, each collection says it.
+  const alone = ofReport(sampleReport({ accounts, errors: [] }));
+  expect(alone.match(/503: maintenance/g)).toHaveLength(6);
+});
 
-  it.each([
-    ['1200.50', '75.25', 'Credits 1,200.5 75.25 burnt in the last 24 h: 15 d left '],
-    ['10', '75', 'less than a day left'],
-    ['10', '0', 'none burnt'],
-    ['10', null, 'no history is kept'],
-  ])('says how long its credits last: %s, of which %s were burnt', (left, burntLastDay, says) => {
+it.each([
+  ['1200.50', '75.25', 'Credits 1,200.5 75.25 burnt in the last 24 h: 15 d left '],
+  ['10', '75', 'less than a day left'],
+  ['10', '0', 'none burnt'],
+  ['10', null, 'no history is kept'],
+])(
+  'the page of an account says how long its credits last: %s, of which %s were burnt',
+  (left, burntLastDay, says) => {
     const view = viewOf(sampleAccount({ credits: { left, burntLastDay } })).replaceAll(/<[^>]*>/g, '');
     expect(view.replaceAll(/\s+/g, ' ')).toContain(says);
     expect(viewOf(sampleAccount({ credits: null }))).not.toContain('Credits');
-  });
+  },
+);
 
-  it('says which parts can’t be read now', () => {
-    const view = String(reportView({ report: sampleReport(), userId: '42', latestRows: undefined }));
-    expect(view).toContain('This can’t be read now');
-  });
+it('the page of an account says which parts can’t be read now', () => {
+  const view = String(reportView({ report: sampleReport(), userId: '42', latestRows: undefined }));
+  expect(view).toContain('This can’t be read now');
 });
 
-describe('the line of an account', () => {
-  it('has no known state while the report is old', () => {
-    const accounts = ['1', '2'].map((userId) => sampleAccount({ userId }));
-    const old = { report: sampleReport({ accounts }), userId: undefined, latestRows: undefined };
-    const view = String(reportView({ ...old, why: 'the database is away' }));
-    expect(view.match(/class="chip idle">not known</g)).toHaveLength(2);
-    expect(view).not.toContain('chip current');
-  });
+it('the line of an account has no known state while the report is old', () => {
+  const accounts = ['1', '2'].map((userId) => sampleAccount({ userId }));
+  const old = { report: sampleReport({ accounts }), userId: undefined, latestRows: undefined };
+  const view = String(reportView({ ...old, why: 'the database is away' }));
+  expect(view.match(/class="chip idle">not known</g)).toHaveLength(2);
+  expect(view).not.toContain('chip current');
+});
 
-  it('comes first if the account has a problem, and names it', () => {
-    const quiet = { walks: [], budgets: [], credits: { left: '1234.5', burntLastDay: null } };
-    const fine = ['1', '2', '3'].map((userId) => sampleAccount({ ...quiet, userId }));
-    const collections = [sampleCollection({ state: 'failing' }), sampleCollection()];
-    const late = sampleProblem({ affects: ['2/lists (of all)'] });
-    const accounts = [...fine, sampleAccount({ ...quiet, userId: '9', collections })];
-    const problems = [sampleProblem({ affects: ['9/research_jobs'] }), late];
-    const view = ofReport(sampleReport({ accounts, problems, healthy: false }));
-    const lines = [...view.matchAll(/href="accounts\/(\d+)"[\s\S]*?class="chip (\w+)">([^<]*)</g)];
-    expect(lines.map(([, user, kind, text]) => `${user} ${kind} ${text?.trim()}`)).toEqual([
-      '2 overdue needs attention',
-      '9 failing 1 failing',
-      '1 current current',
-      '3 current current',
-    ]);
-    expect(view).toMatch(/data-label="Credits"[^>]*>\s*1,234\.5\s*</);
-  });
+it('the line of an account comes first if the account has a problem, and names it', () => {
+  const quiet = { walks: [], budgets: [], credits: { left: '1234.5', burntLastDay: null } };
+  const fine = ['1', '2', '3'].map((userId) => sampleAccount({ ...quiet, userId }));
+  const collections = [sampleCollection({ state: 'failing' }), sampleCollection()];
+  const late = sampleProblem({ affects: ['2/lists (of all)'] });
+  const accounts = [...fine, sampleAccount({ ...quiet, userId: '9', collections })];
+  const problems = [sampleProblem({ affects: ['9/research_jobs'] }), late];
+  const view = ofReport(sampleReport({ accounts, problems, healthy: false }));
+  const lines = [...view.matchAll(/href="accounts\/(\d+)"[\s\S]*?class="chip (\w+)">([^<]*)</g)];
+  expect(lines.map(([, user, kind, text]) => `${user} ${kind} ${text?.trim()}`)).toEqual([
+    '2 overdue needs attention',
+    '9 failing 1 failing',
+    '1 current current',
+    '3 current current',
+  ]);
+  expect(view).toMatch(/data-label="Credits"[^>]*>\s*1,234\.5\s*</);
 });
 
 it('the page has a line for each program, which says how many accounts it reads', () => {
