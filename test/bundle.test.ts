@@ -37,7 +37,6 @@ function loadedWith(...modules: readonly string[]): ReadonlySet<string> {
 
 /** What is loaded before it is known which command is meant; for help and version nothing else. */
 const BASE = ['src/main.ts', 'src/cli/run.ts'];
-const command = (path: string): ReadonlySet<string> => loadedWith(...BASE, `src/${path}.ts`);
 const packagesIn = (modules: ReadonlySet<string>): string[] =>
   [...modules].filter((name) => !/^(src|packages)\/|\0/.test(name)).toSorted();
 
@@ -49,35 +48,22 @@ it('what a command loads is next to nothing for help and version', () => {
   expect([...loaded].filter((path) => work.test(path))).toEqual([]);
 });
 
-it('what a command loads has neither an HTTP client nor a server, nor what models and metrics need, for status and sql', () => {
-  for (const path of ['status/status', 'operate/sql']) {
-    expect(packagesIn(command(path))).toEqual(expect.arrayContaining(['kysely', 'pg']));
-    expect(packagesIn(command(path))).not.toEqual(expect.arrayContaining([expect.stringMatching(FOREIGN)]));
-  }
-  expect(
-    [...command('status/status')].filter((path) =>
-      /^src\/(service\/(api|attempt|transport)|walk\/|sync\/(?!schedule))/.test(path),
-    ),
-  ).toEqual([]);
-});
+const SERVES = 'packages/sandbox/src/start-sandbox.ts';
+const HTTP_AND_MODELS = /^(undici|@prometheus-io|zod|@modelcontextprotocol|p-queue)/;
+const WALKS = /^src\/(service\/(api|attempt|transport)|walk\/|sync\/(?!schedule))/;
 
-it('what a command loads has an HTTP client but no server for sync, and a server of its own for start', () => {
-  expect(command('operate/sync')).toContain('undici');
-  expect(packagesIn(command('operate/sync'))).not.toEqual(
-    expect.arrayContaining([expect.stringMatching(/^(@prometheus-io|zod|@modelcontextprotocol)/)]),
-  );
-  expect([...command('cli/start')]).toContain('src/status/server.ts');
+it.each<[string, has: string[], hasNot: RegExp[]]>([
+  ['status/status', ['kysely', 'pg'], [HTTP_AND_MODELS, WALKS]],
+  ['operate/sql', ['kysely', 'pg'], [HTTP_AND_MODELS]],
+  ['operate/sync', ['undici'], [/^(@prometheus-io|zod|@modelcontextprotocol)/]],
+  ['cli/start', ['src/status/server.ts'], [/^zod$/, new RegExp(`^${SERVES}$`)]],
+  ['cli/sandbox', [SERVES], []],
+  ['operate/mcp', ['zod'], []],
+])('what the command of src/%s.ts loads is what it needs', (path, has, hasNot) => {
+  const loaded = [...loadedWith(...BASE, `src/${path}.ts`)];
+  expect(loaded).toEqual(expect.arrayContaining(has));
+  expect(loaded.filter((name) => hasNot.some((each) => each.test(name)))).toEqual([]);
 });
-
-it('what a command loads has the emulated service for demo and sandbox only, and the protocol of models for mcp only', () => {
-  const serves = 'packages/sandbox/src/start-sandbox.ts';
-  expect(command('cli/sandbox')).toContain(serves);
-  expect(command('cli/start')).not.toContain(serves);
-  expect(command('operate/mcp')).toContain('zod');
-  expect(command('cli/start')).not.toContain('zod');
-});
-
-const FOREIGN = /^(undici|@prometheus-io|zod|@modelcontextprotocol|p-queue)/;
 
 /** Loads a module of the bundle in a process of its own. @returns what of Node itself came with it */
 async function builtinsOf(module: string): Promise<readonly string[]> {
@@ -91,18 +77,13 @@ async function builtinsOf(module: string): Promise<readonly string[]> {
 it('a loaded program has neither Node’s own undici, which is 19 MB, nor HTTP/2, TLS or SQLite, until they are used', async () => {
   const loaded = await builtinsOf('src/cli/start.ts');
   expect(loaded).toContain('NativeModule http');
-  for (const dear of ['internal/deps/undici/undici', 'http2', 'tls', 'sqlite']) {
+  for (const dear of ['internal/deps/undici/undici', 'http2', 'tls', 'sqlite'])
     expect(loaded).not.toContain(`NativeModule ${dear}`);
-  }
 });
 
 it('a loaded program is text of one byte a character', () => {
-  for (const { file } of chunks) {
-    expect([file, /[^\0-\x7f]/.test(readFileSync(join(folder, 'dist', 'program', file), 'utf8'))]).toEqual([
-      file,
-      false,
-    ]);
-  }
+  const texts = chunks.map(({ file }) => readFileSync(join(folder, 'dist', 'program', file), 'utf8'));
+  expect(texts.filter((each) => /[^\0-\x7f]/.test(each))).toEqual([]);
 });
 
 it('the licences of what is bundled are carried along, each with its text', () => {

@@ -45,9 +45,8 @@ it('the Grafana dashboard asks the data source that is chosen when it is opened'
   expect(templating.list[0]).toMatchObject({ name: 'datasource', type: 'datasource', query: 'prometheus' });
   for (const { datasource, targets = [] } of asking) {
     expect(targets.length).toBeGreaterThan(0);
-    for (const each of [datasource, ...targets.map((target) => target.datasource)]) {
+    for (const each of [datasource, ...targets.map((target) => target.datasource)])
       expect(each?.uid).toBe('${datasource}');
-    }
   }
 });
 

@@ -63,9 +63,8 @@ async function runShell(block: Block): Promise<void> {
   const unknown = commands.filter((each) => !PROGRAM.test(each) && !isElsewhere(each));
   expect(unknown, 'run by no test: see RUN_ELSEWHERE').toEqual([]);
   let output = '';
-  for (const command of commands.filter((each) => !isElsewhere(each))) {
+  for (const command of commands.filter((each) => !isElsewhere(each)))
     output += await printed(words(command.replace(PROGRAM, '')));
-  }
   // What is run elsewhere is compared there.
   if (block.output === undefined || commands.some(isElsewhere)) return;
   expect(comparable(output)).toEqual(comparable(block.output));

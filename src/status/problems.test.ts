@@ -127,9 +127,8 @@ it('the judgement names the accounts that a refused key leaves unread, once', ()
   const itself = 'by itself: it is asked again, later and later; the other keys go on';
   const remedy = 'do: put the right key in its place, and start again';
   const affecting = `${key.what}; affects 43; ${itself}; no daemon reads the affected accounts; ${remedy}`;
-  for (const nobodys of [other(null), other('gone'), other(null, [lists()])]) {
+  for (const nobodys of [other(null), other('gone'), other(null, [lists()])])
     expect(lines([account(), nobodys], DAEMON, {}, [key]).problems).toEqual([affecting]);
-  }
   // Late readings count without such a key, without a daemon, and for accounts that are read.
   const polls = expect.stringMatching(/^polls are late; affects 43\/lists; /) as string;
   const accounts = [account(), other(null)];

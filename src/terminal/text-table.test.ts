@@ -41,9 +41,8 @@ it('formatTable cuts the widest columns until the table fits the terminal', () =
   const cells = fc.tuple(fc.string({ unit: 'grapheme', maxLength: 60 }), fc.string({ maxLength: 60 }));
   fc.assert(
     fc.property(fc.array(cells), fc.integer({ min: 20, max: 100 }), (rows, width) => {
-      for (const line of formatTable(TITLES, rows, width).trimEnd().split('\n')) {
+      for (const line of formatTable(TITLES, rows, width).trimEnd().split('\n'))
         expect(displayWidth(line)).toBeLessThanOrEqual(width);
-      }
     }),
   );
 });

@@ -119,9 +119,7 @@ it('a search finds hostile IDs, and the rows that they name', async () => {
 it('a search finds nothing by a text that no ID can be, and says if there are more', async () => {
   const account = await make();
   const impossible = ['a\0b', 'a\0@b.example', '\ud800', '%', '', ' ', '9'.repeat(400), 'x'.repeat(1024)];
-  for (const query of impossible) {
-    expect((await search(account, query)).found).toEqual([]);
-  }
+  for (const query of impossible) expect((await search(account, query)).found).toEqual([]);
   const jobs = Array.from({ length: MOST_FOUND + 1 }, (_, n) => ({ job_id: n + 1, domain: 'many.example' }));
   await account.page('research_jobs', JSON.stringify(jobs));
   expect(await search(account, 'many.example')).toMatchObject({ more: true });
