@@ -44,34 +44,34 @@ beforeEach(async () => {
 it('mirror.row_story goes from a job’s submission by its event to its changes, and the walks that brought them', async () => {
   const { userId } = account.fence;
   await account.query(`
-      insert into mirror.submissions (_user_id, submission_id, operation, payload, idempotency_key, state, response,
-        response_status, created_at, sent_at, done_at)
-      overriding system value
-      select ${userId}, n, 'research', '{}', k, 'accepted', response::jsonb, 202, at, at + '1s', at + '2s'
-      from (values (1, 'mine', '{"data":{"job_id":17}}', now() - interval '1 h'),
-        (2, 'a list of the same number', '{"list_id":17}', now() - interval '2 h'),
-        (3, 'another', '{"job_id":18}', now())) as x (n, k, response, at)`);
+    insert into mirror.submissions (_user_id, submission_id, operation, payload, idempotency_key, state, response,
+      response_status, created_at, sent_at, done_at)
+    overriding system value
+    select ${userId}, n, 'research', '{}', k, 'accepted', response::jsonb, 202, at, at + '1s', at + '2s'
+    from (values (1, 'mine', '{"data":{"job_id":17}}', now() - interval '1 h'),
+      (2, 'a list of the same number', '{"list_id":17}', now() - interval '2 h'),
+      (3, 'another', '{"job_id":18}', now())) as x (n, k, response, at)`);
   const item = '"job_id":17,"created_at":"2020-01-01T00:00:00.5Z"';
   await account.page('research_jobs', `[{${item},"status":"queued"}]`);
   await account.query(`
-      insert into mirror.sync_log (_user_id, walk_id, collection, kind, started_at, ended_at, outcome, pages, items,
-        inserted, updated, deleted, unchanged, quarantined, requests, rate_limited)
-      select ${userId}, n, c, k, now() - interval '1 min', now() + interval '1 min', 'done', 1, 1, i, u, 0, 0, 0, 1, 0
-      from (values (1, 'research_jobs', 'poll', 1, 0), (2, 'research_jobs', 'full', 0, 1), (3, 'lists', 'full', 1, 1))
-        as x (n, c, k, i, u)`);
+    insert into mirror.sync_log (_user_id, walk_id, collection, kind, started_at, ended_at, outcome, pages, items,
+      inserted, updated, deleted, unchanged, quarantined, requests, rate_limited)
+    select ${userId}, n, c, k, now() - interval '1 min', now() + interval '1 min', 'done', 1, 1, i, u, 0, 0, 0, 1, 0
+    from (values (1, 'research_jobs', 'poll', 1, 0), (2, 'research_jobs', 'full', 0, 1), (3, 'lists', 'full', 1, 1))
+      as x (n, c, k, i, u)`);
   await account.page('research_jobs', `[{${item},"status":"done","score":1.0}]`);
   await account.query(`
-      insert into mirror.events (_user_id, id, type, received_at, _raw, _collection, _key) values
-        (${userId}, 'evt_1', 'research.completed', (select _first_seen_at from mirror.research_jobs where _user_id = ${userId}),
-          '{}', 'research_jobs', '17'),
-        (${userId}, 'evt_2', 'list.analyzed', now(), '{}', 'lists', '17')`);
+    insert into mirror.events (_user_id, id, type, received_at, _raw, _collection, _key) values
+      (${userId}, 'evt_1', 'research.completed', (select _first_seen_at from mirror.research_jobs where _user_id = ${userId}),
+        '{}', 'research_jobs', '17'),
+      (${userId}, 'evt_2', 'list.analyzed', now(), '{}', 'lists', '17')`);
   await account.query(`
-      insert into mirror.quarantine (_user_id, collection, item_hash, item, key, reason, first_seen_at, last_seen_at)
-      values (${userId}, 'research_jobs', '', '{}', '17', 'has no place', now(), '2030-01-01Z')`);
+    insert into mirror.quarantine (_user_id, collection, item_hash, item, key, reason, first_seen_at, last_seen_at)
+    values (${userId}, 'research_jobs', '', '{}', '17', 'has no place', now(), '2030-01-01Z')`);
   await account.query(`
-      insert into mirror._collections (_user_id, collection, polled_at, complete_as_of)
-      values (${userId}, 'research_jobs', '2031-01-02Z', '2031-01-01Z')
-      on conflict (_user_id, collection) do update set polled_at = excluded.polled_at, complete_as_of = excluded.complete_as_of`);
+    insert into mirror._collections (_user_id, collection, polled_at, complete_as_of)
+    values (${userId}, 'research_jobs', '2031-01-02Z', '2031-01-01Z')
+    on conflict (_user_id, collection) do update set polled_at = excluded.polled_at, complete_as_of = excluded.complete_as_of`);
   expect(await story(account, 'research_jobs', '017')).toEqual([
     'created',
     ...['queued', 'sent', 'answered'].map((what) => `${what} submission 1 accepted research mine 202`),
@@ -92,10 +92,10 @@ it('mirror.row_story goes from a job’s submission by its event to its changes,
 it('mirror.row_story begins before the row is mirrored, and is empty if nothing names it', async () => {
   const { userId } = account.fence;
   await account.query(`
-      insert into mirror.submissions (_user_id, submission_id, operation, payload, target_id, state, created_at, done_at)
-      overriding system value values
-        (${userId}, 1, 'sequence', '{}', '77', 'queued', now(), null),
-        (${userId}, 2, 'list_analyze', '{}', '78', 'cancelled', now(), now())`);
+    insert into mirror.submissions (_user_id, submission_id, operation, payload, target_id, state, created_at, done_at)
+    overriding system value values
+      (${userId}, 1, 'sequence', '{}', '77', 'queued', now(), null),
+      (${userId}, 2, 'list_analyze', '{}', '78', 'cancelled', now(), now())`);
   expect(await story(account, 'research_jobs', '77')).toEqual(['queued submission 1 queued sequence']);
   expect(await story(account, 'research_jobs', '78')).toEqual([]);
   expect(await story(account, 'lists', '78')).toEqual([
@@ -211,10 +211,10 @@ it('mirror.row_story obeys the row-level policies of the tables', async () => {
   const { db } = account.database;
   for (const n of [1, 2]) await account.page('research_jobs', `[{"job_id":1,"n":${n}}]`);
   await account.query(`
-      insert into mirror.events (_user_id, id, received_at, _raw, _collection, _key)
-        values (${userId}, 'evt', now(), '{}', 'research_jobs', '1');
-      insert into mirror.submissions (_user_id, operation, payload, state, response, created_at)
-        values (${userId}, 'research', '{}', 'accepted', '{"job_id":1}', clock_timestamp())`);
+    insert into mirror.events (_user_id, id, received_at, _raw, _collection, _key)
+      values (${userId}, 'evt', now(), '{}', 'research_jobs', '1');
+    insert into mirror.submissions (_user_id, operation, payload, state, response, created_at)
+      values (${userId}, 'research', '{}', 'accepted', '{"job_id":1}', clock_timestamp())`);
   const seen: string[][] = [];
   const undone = new Error('undone');
   const asReader = db.transaction(async (trx) => {
@@ -224,7 +224,7 @@ it('mirror.row_story obeys the row-level policies of the tables', async () => {
             drop policy if exists own on mirror.${table}; create policy own on mirror.${table} using (${policy})`);
       await trx.raw('set local role mirror_reader');
       const { rows } = await trx.sql<Line>`
-          select * from mirror.row_story(${userId}::bigint, 'research_jobs', '1')`;
+        select * from mirror.row_story(${userId}::bigint, 'research_jobs', '1')`;
       seen.push(rows.map(({ what }) => what));
       await trx.raw('reset role');
     }

@@ -71,16 +71,16 @@ it('a search finds events, submissions and accounts, with the rows that they nam
   const { userId } = account.fence;
   await account.single(`{"user_id":${userId},"email":"Ada-${userId}@search.example"}`);
   await account.query(`
-      insert into mirror.events (_user_id, id, type, received_at, _raw, _collection, _key) values
-        (${userId}, 'evt_${userId}', 'research.completed', now(), '{}', 'research_jobs', '5'),
-        (${userId}, 'evt_other_${userId}', 'unknown', now(), '{}', null, null)`);
+    insert into mirror.events (_user_id, id, type, received_at, _raw, _collection, _key) values
+      (${userId}, 'evt_${userId}', 'research.completed', now(), '{}', 'research_jobs', '5'),
+      (${userId}, 'evt_other_${userId}', 'unknown', now(), '{}', null, null)`);
   const [submission] = await account.query<{ id: string }>(`
-      insert into mirror.submissions (_user_id, operation, payload, idempotency_key, state, response, created_at)
-      values (${userId}, 'research', '{}', 'key ${userId}', 'accepted', '{"data":{"job_id":5}}', now())
-      returning submission_id::text as id`);
+    insert into mirror.submissions (_user_id, operation, payload, idempotency_key, state, response, created_at)
+    values (${userId}, 'research', '{}', 'key ${userId}', 'accepted', '{"data":{"job_id":5}}', now())
+    returning submission_id::text as id`);
   await account.query(`
-      insert into mirror.submissions (_user_id, operation, payload, target_id, idempotency_key, created_at)
-      values (${userId}, 'sequence', '{}', '6', 'target ${userId}', now())`);
+    insert into mirror.submissions (_user_id, operation, payload, target_id, idempotency_key, created_at)
+    values (${userId}, 'sequence', '{}', '6', 'target ${userId}', now())`);
   expect(await found(account, `evt_${userId}`)).toEqual([`event → research_jobs/5`]);
   expect(await found(account, `evt_other_${userId}`)).toEqual([`event → nothing`]);
   expect(await found(account, `key ${userId}`)).toEqual(['submission → research_jobs/5']);
