@@ -1,7 +1,12 @@
 import { expect, it } from 'vitest';
 import { DatabaseUnavailable } from '@research-mirror/runtime/errors';
-import { AT, before, sampleHit } from '../../test/support/processes/status-report.ts';
-import { sampleLookups, sampleStory } from '../../test/support/processes/sample-lookups.ts';
+import {
+  AT,
+  before,
+  sampleHit,
+  sampleLookups,
+  sampleStory,
+} from '../../test/support/processes/status-report.ts';
 import type { Hit, RowAddress } from './lookup.ts';
 import { lookupRoute, type Lookups } from './lookup-routes.ts';
 

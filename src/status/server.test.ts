@@ -4,11 +4,11 @@ import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { pino } from 'pino';
 import { afterEach, expect, it } from 'vitest';
-import { sampleLookups } from '../../test/support/processes/sample-lookups.ts';
 import {
   sampleAccount,
   sampleCollection,
   sampleLatestRows,
+  sampleLookups,
   sampleProblem,
   sampleReport,
 } from '../../test/support/processes/status-report.ts';

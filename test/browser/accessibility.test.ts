@@ -6,8 +6,14 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { AccountStatus, StatusReport } from '../../src/status/status-report.ts';
 import type { StatusServer } from '../../src/status/server.ts';
 import { type Browser, isBrowserTested, startBrowser } from '../support/processes/browser.ts';
-import { sampleLookups, sampleStory } from '../support/processes/sample-lookups.ts';
-import { AT, sampleAccount, sampleProblem, sampleReport } from '../support/processes/status-report.ts';
+import {
+  AT,
+  sampleAccount,
+  sampleLookups,
+  sampleProblem,
+  sampleReport,
+  sampleStory,
+} from '../support/processes/status-report.ts';
 import { LATEST_ROWS, PAGE_STATES } from './page-states.ts';
 import { servePage, serveState } from './served-page.ts';
 

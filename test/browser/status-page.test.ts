@@ -4,14 +4,15 @@ import { rowPath } from '../../src/status/lookup.ts';
 import type { StatusReport } from '../../src/status/status-report.ts';
 import type { StatusServer } from '../../src/status/server.ts';
 import { isBrowserTested, startBrowser, type Browser } from '../support/processes/browser.ts';
-import { sampleLookups, sampleStory } from '../support/processes/sample-lookups.ts';
 import {
   AT,
   sampleAccount,
   sampleCollection,
   sampleHit,
+  sampleLookups,
   sampleProblem,
   sampleReport,
+  sampleStory,
 } from '../support/processes/status-report.ts';
 import { servePage } from './served-page.ts';
 
