@@ -53,19 +53,16 @@ const sighting = fc.record<UnequalItem>({
   stale: fc.constant(false),
 });
 
-it('the verdict of two readings counts what both show of the same item and the same version of the row', () => {
-  expect(kindOf(different, different)).toBe('different');
-});
-
-it('the verdict of two readings is uncertain while the mirror itself waits for a second proof', () => {
-  const extra: UnequalItem = { ...of, kind: 'extra', source: undefined, row: '7' };
-  expect(kindOf(extra, extra)).toBe('extra');
-  expect(kindOf(extra, extra, 'proven')).toBe('extra');
-  expect(kindOf(extra, extra, 'waiting')).toBe('changed');
-});
-
-it('the verdict of two readings reports what went into quarantine meanwhile as quarantined', () => {
-  expect(kindOf(different, { ...different, kind: 'quarantined' })).toBe('quarantined');
+const extra: UnequalItem = { ...of, kind: 'extra', source: undefined, row: '7' };
+it.each<[string, first: UnequalItem, second: UnequalItem, deletion?: Deletion]>([
+  ['different', different, different],
+  ['extra', extra, extra],
+  ['extra', extra, extra, 'proven'],
+  // The mirror itself waits for a second proof.
+  ['changed', extra, extra, 'waiting'],
+  ['quarantined', different, { ...different, kind: 'quarantined' }],
+])('the verdict is %s of these two readings: %o, %o, deletion %s', (kind, ...readings) => {
+  expect(kindOf(...readings)).toBe(kind);
 });
 
 it('the verdict of two readings never relies on one reading alone', () => {

@@ -1,11 +1,9 @@
-import pg from 'pg';
 import { beforeEach, expect, it } from 'vitest';
 import { openHistory } from '../../../src/mirror/history.ts';
 import { inOwnDatabase } from '../../support/databases/migrated-database.ts';
 import { deleteAllBut } from '../../support/mirror/deleting.ts';
 import { MirroredAccount } from '../../support/mirror/mirrored-account.ts';
 import { testAccounts } from '../../support/mirror/test-accounts.ts';
-import { createReaderLogin } from '../../support/postgres/reader-login.ts';
 
 const make = testAccounts();
 
@@ -180,58 +178,6 @@ it.each([
 ])('mirror.row_story says what is wrong with row_story(%s)', async (asked, message) => {
   const refused = { code: '22023', message, hint: expect.any(String) as string };
   await expect(account.query(`select * from mirror.row_story(${asked})`)).rejects.toMatchObject(refused);
-});
-
-it('mirror.row_story shows readers nothing that they may not read', async () => {
-  const { userId } = account.fence;
-  for (const n of [1, 2]) await account.page('research_jobs', `[{"job_id":1,"n":${n}}]`);
-  const asked = `select what, field from mirror.row_story(${userId}, 'research_jobs', '1')`;
-  for (const group of ['mirror_reader', 'mirror_submitter']) {
-    const login = await createReaderLogin(account.database.url, [group]);
-    const client = new pg.Client({ connectionString: login.url });
-    await client.connect();
-    expect((await client.query(asked)).rows).toEqual([
-      { what: 'mirrored', field: null },
-      { what: 'changed', field: 'n' },
-    ]);
-    await client.end();
-    await login.drop();
-  }
-  await account.query('create role nobody_known login');
-  const strange = account.database.db.transaction(async (trx) => {
-    await trx.sql`set local role nobody_known`;
-    await trx.raw(asked);
-  });
-  await expect(strange).rejects.toThrow('permission denied');
-  await account.query('drop role nobody_known');
-});
-
-it('mirror.row_story obeys the row-level policies of the tables', async () => {
-  const { userId } = account.fence;
-  const { db } = account.database;
-  for (const n of [1, 2]) await account.page('research_jobs', `[{"job_id":1,"n":${n}}]`);
-  await account.query(`
-    insert into mirror.events (_user_id, id, received_at, _raw, _collection, _key)
-      values (${userId}, 'evt', now(), '{}', 'research_jobs', '1');
-    insert into mirror.submissions (_user_id, operation, payload, state, response, created_at)
-      values (${userId}, 'research', '{}', 'accepted', '{"job_id":1}', clock_timestamp())`);
-  const seen: string[][] = [];
-  const undone = new Error('undone');
-  const asReader = db.transaction(async (trx) => {
-    for (const policy of ['true', 'false']) {
-      for (const table of ['research_jobs', 'research_jobs_history', 'events', 'submissions'])
-        await trx.raw(`alter table mirror.${table} enable row level security;
-            drop policy if exists own on mirror.${table}; create policy own on mirror.${table} using (${policy})`);
-      await trx.raw('set local role mirror_reader');
-      const { rows } = await trx.sql<Line>`
-        select * from mirror.row_story(${userId}::bigint, 'research_jobs', '1')`;
-      seen.push(rows.map(({ what }) => what));
-      await trx.raw('reset role');
-    }
-    throw undone;
-  });
-  await expect(asReader).rejects.toBe(undone);
-  expect(seen).toEqual([['mirrored', 'changed', 'event', 'queued'], []]);
 });
 
 it('mirror.row_story is in whatever schema the mirror is in', () =>
