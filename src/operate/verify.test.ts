@@ -54,14 +54,13 @@ const sighting = fc.record<UnequalItem>({
 });
 
 const extra: UnequalItem = { ...of, kind: 'extra', source: undefined, row: '7' };
-it.each<[string, first: UnequalItem, second: UnequalItem, deletion?: Deletion]>([
-  ['different', different, different],
-  ['extra', extra, extra],
-  ['extra', extra, extra, 'proven'],
-  // The mirror itself waits for a second proof.
-  ['changed', extra, extra, 'waiting'],
-  ['quarantined', different, { ...different, kind: 'quarantined' }],
-])('the verdict is %s of these two readings: %o, %o, deletion %s', (kind, ...readings) => {
+it.each<[string, string, first: UnequalItem, second: UnequalItem, deletion?: Deletion]>([
+  ['counts what both show', 'different', different, different],
+  ['counts a row that only the mirror has', 'extra', extra, extra],
+  ['counts it, too, if its deletion is proven', 'extra', extra, extra, 'proven'],
+  ['is uncertain while the mirror waits for a second proof', 'changed', extra, extra, 'waiting'],
+  ['tells what is in quarantine by now', 'quarantined', different, { ...different, kind: 'quarantined' }],
+])('the verdict of two readings %s: %s', (_, kind, ...readings) => {
   expect(kindOf(...readings)).toBe(kind);
 });
 
