@@ -1,15 +1,13 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { sourceFiles } from './support/rules/source-files.ts';
 
-describe('a test', () => {
-  // `toMatchObject` compares own properties: a regular expression and `{}` have none, so that anything matches them.
-  it('expects nothing inside `toMatchObject` that any value matches', () => {
-    const files = [...sourceFiles('src'), ...sourceFiles('packages'), ...sourceFiles('test')];
-    const all = files.flatMap(({ path, text }) => expectations(text).map((argument) => ({ path, argument })));
-    expect(all.length).toBeGreaterThan(100);
-    const empty = all.filter(({ argument }) => /:\s+(?:\/(?![/*])|\{\s*\})/.test(argument));
-    expect(empty).toEqual([]);
-  });
+// `toMatchObject` compares own properties: a regular expression and `{}` have none, so that anything matches them.
+it('a test expects nothing inside `toMatchObject` that any value matches', () => {
+  const files = [...sourceFiles('src'), ...sourceFiles('packages'), ...sourceFiles('test')];
+  const all = files.flatMap(({ path, text }) => expectations(text).map((argument) => ({ path, argument })));
+  expect(all.length).toBeGreaterThan(100);
+  const empty = all.filter(({ argument }) => /:\s+(?:\/(?![/*])|\{\s*\})/.test(argument));
+  expect(empty).toEqual([]);
 });
 
 /** What stands between the parentheses of each `toMatchObject(…)`. */

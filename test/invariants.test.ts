@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { matchesGlob, join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { PROJECTS } from './support/projects.ts';
 import { ROOT, sourceFiles } from './support/rules/source-files.ts';
 
@@ -74,41 +74,32 @@ const PROOFS: Readonly<Record<string, Readonly<Record<string, readonly string[]>
 };
 
 const text = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
+const { scripts } = JSON.parse(text('package.json')) as { scripts: Record<string, string> };
+/** Projects that these scripts run. */
+const runBy = (...names: string[]) =>
+  PROJECTS.filter(({ name }) => names.some((each) => scripts[each]?.split(' ').includes(name)));
+const runsIn = (projects: (typeof PROJECTS)[number][], path: string): boolean =>
+  projects.some(({ include }) => include.some((pattern) => matchesGlob(path, pattern)));
 
-describe('the quick gate', () => {
-  const section = text('ARCHITECTURE.md').split('## What must always hold')[1]?.split('\n## ')[0] ?? '';
-  const { scripts } = JSON.parse(text('package.json')) as { scripts: { test: string } };
-  const gate = PROJECTS.filter(({ name }) => scripts.test.split(' ').includes(name));
+const section = text('ARCHITECTURE.md').split('## What must always hold')[1]?.split('\n## ')[0] ?? '';
 
-  it('has proofs of every invariant of ARCHITECTURE.md, and of no other', () => {
-    const invariants = [...section.matchAll(/^\d+\. \*\*(.+?)\*\*/gm)].map(([, heading]) => heading);
-    expect(invariants).toHaveLength(10);
-    expect(Object.keys(PROOFS)).toEqual(invariants);
-  });
+it('the quick gate has proofs of every invariant of ARCHITECTURE.md, and of no other', () => {
+  const invariants = [...section.matchAll(/^\d+\. \*\*(.+?)\*\*/gm)].map(([, heading]) => heading);
+  expect(invariants).toHaveLength(10);
+  expect(Object.keys(PROOFS)).toEqual(invariants);
+});
 
-  it.each(Object.entries(PROOFS))('runs them: %s', (_, files) => {
-    for (const [path, names] of Object.entries(files)) {
-      const isRun = gate.some(({ include }) => include.some((pattern) => matchesGlob(path, pattern)));
-      expect(isRun, `${path} is of no project that npm test runs`).toBe(true);
-      for (const name of names) expect(text(path), `${path} has no such test`).toContain(name);
-    }
-  });
+it.each(Object.entries(PROOFS))('the quick gate runs them: %s', (_, files) => {
+  for (const [path, names] of Object.entries(files)) {
+    expect(runsIn(runBy('test'), path), `${path} is of no project that npm test runs`).toBe(true);
+    for (const name of names) expect(text(path), `${path} has no such test`).toContain(name);
+  }
+});
 
-  it('and the rest of what CI runs leave no test file out', () => {
-    const { scripts: all } = JSON.parse(text('package.json')) as { scripts: Record<string, string> };
-    const scripts = ['test', 'test:long', 'test:python', 'test:citus'];
-    for (const name of scripts) expect(text('.ci/run')).toMatch(new RegExp(`npm (run -s )?${name}\\b`));
-    const run = scripts
-      .map((name) => all[name])
-      .join(' ')
-      .split(' ');
-    expect(PROJECTS.map(({ name }) => name).filter((name) => !run.includes(name))).toEqual([]);
-    const tests = ['src', 'packages', 'test']
-      .flatMap(sourceFiles)
-      .filter(({ path }) => path.endsWith('.test.ts'));
-    const lost = tests.filter(
-      ({ path }) => !PROJECTS.some(({ include }) => include.some((pattern) => matchesGlob(path, pattern))),
-    );
-    expect(lost.map(({ path }) => path)).toEqual([]);
-  });
+it('the quick gate and the rest of what CI runs leave no test file out', () => {
+  const names = ['test', 'test:long', 'test:python', 'test:citus'];
+  for (const name of names) expect(text('.ci/run')).toMatch(new RegExp(`npm (run -s )?${name}\\b`));
+  expect(runBy(...names)).toEqual(PROJECTS);
+  const paths = ['src', 'packages', 'test'].flatMap(sourceFiles).map(({ path }) => path);
+  expect(paths.filter((path) => path.endsWith('.test.ts') && !runsIn([...PROJECTS], path))).toEqual([]);
 });

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { PROBLEM_CAUSES } from '../src/status/problem.ts';
 import { ALERT_TESTS_FILE, alerts, dashboard } from './support/rules/monitoring.ts';
 import { ROOT } from './support/rules/source-files.ts';
@@ -8,68 +8,63 @@ import { ROOT } from './support/rules/source-files.ts';
 const runbook = readFileSync(join(ROOT, 'docs', 'runbook.md'), 'utf8');
 const entries = [...runbook.matchAll(/^## (\w+)$/gm)].map(([, name]) => name);
 
-describe('alerts', () => {
-  it('have an entry in the runbook each, and the runbook has no other, in the same order', () => {
-    expect(alerts().length).toBeGreaterThan(10);
-    expect(entries).toEqual(alerts().map(({ name }) => name));
-  });
-
-  it('say how grave they are, what they mean, and where the entry is', () => {
-    for (const { name, text } of alerts()) {
-      expect(text).toMatch(/^ *severity: (critical|warning|info)$/m);
-      expect(text).toMatch(/^ *summary: \S/m);
-      expect(text).toMatch(/^ *description: \S/m);
-      expect(text).toContain(`runbook_url: docs/runbook.md#${name.toLowerCase()}\n`);
-    }
-  });
-
-  it('each have a test in which they fire', () => {
-    const tested = readFileSync(ALERT_TESTS_FILE, 'utf8');
-    const fires = (name: string): boolean =>
-      new RegExp(`alertname="${name}"[^\n]*(?:, value: 1|\n *value: 1)`).test(tested) ||
-      new RegExp(`alertname: ${name}\n *exp_alerts:`).test(tested);
-    expect(alerts().filter(({ name }) => !fires(name))).toEqual([]);
-  });
-
-  it('name only causes of problems that there are', () => {
-    const named = alerts().flatMap(({ text }) =>
-      [...text.matchAll(/problems\{cause="(\w+)"\}/g)].map(([, cause]) => cause),
-    );
-    expect(named.length).toBeGreaterThan(2);
-    expect(named.filter((cause) => !PROBLEM_CAUSES.some((each) => each === cause))).toEqual([]);
-  });
+it('alerts have an entry in the runbook each, and the runbook has no other, in the same order', () => {
+  expect(alerts().length).toBeGreaterThan(10);
+  expect(entries).toEqual(alerts().map(({ name }) => name));
 });
 
-describe('the Grafana dashboard', () => {
-  const { panels, templating } = dashboard();
-  const asking = panels.filter(({ type }) => type !== 'row');
+it('alerts say how grave they are, what they mean, and where the entry is', () => {
+  for (const { name, text } of alerts()) {
+    expect(text).toMatch(/^ *severity: (critical|warning|info)$/m);
+    expect(text).toMatch(/^ *summary: \S/m);
+    expect(text).toMatch(/^ *description: \S/m);
+    expect(text).toContain(`runbook_url: docs/runbook.md#${name.toLowerCase()}\n`);
+  }
+});
 
-  it('asks the data source that is chosen when it is opened', () => {
-    expect(templating.list[0]).toMatchObject({ name: 'datasource', type: 'datasource', query: 'prometheus' });
-    for (const { datasource, targets = [] } of asking) {
-      expect(targets.length).toBeGreaterThan(0);
-      for (const each of [datasource, ...targets.map((target) => target.datasource)]) {
-        expect(each?.uid).toBe('${datasource}');
-      }
-    }
-  });
+it('alerts each have a test in which they fire', () => {
+  const tested = readFileSync(ALERT_TESTS_FILE, 'utf8');
+  const fires = (name: string): boolean =>
+    new RegExp(`alertname="${name}"[^\n]*(?:, value: 1|\n *value: 1)`).test(tested) ||
+    new RegExp(`alertname: ${name}\n *exp_alerts:`).test(tested);
+  expect(alerts().filter(({ name }) => !fires(name))).toEqual([]);
+});
 
-  it('uses no variable that it does not have', () => {
-    const known = new Set([...templating.list.map(({ name }) => name), '__rate_interval']);
-    const used = asking.flatMap(({ targets = [] }) =>
-      targets.flatMap(({ expr }) => [...expr.matchAll(/\$(\w+)/g)].map(([, name]) => name ?? '')),
-    );
-    expect(used.filter((name) => !known.has(name))).toEqual([]);
-  });
+it('alerts name only causes of problems that there are', () => {
+  const named = alerts().flatMap(({ text }) =>
+    [...text.matchAll(/problems\{cause="(\w+)"\}/g)].map(([, cause]) => cause),
+  );
+  expect(named.length).toBeGreaterThan(2);
+  expect(named.filter((cause) => !PROBLEM_CAUSES.some((each) => each === cause))).toEqual([]);
+});
 
-  it('has panels that each say what they show, under a number of their own, and none over another', () => {
-    const ids = panels.map(({ id }) => id);
-    expect(new Set(ids).size).toBe(ids.length);
-    expect(asking.filter(({ title, description = '' }) => title === '' || description === '')).toEqual([]);
-    const cells = panels.flatMap(({ gridPos: { x, y, w, h } }) =>
-      Array.from({ length: w * h }, (_, index) => `${x + (index % w)} ${y + Math.floor(index / w)}`),
-    );
-    expect(new Set(cells).size).toBe(cells.length);
-    expect(panels.every(({ gridPos: { x, w } }) => x + w <= 24)).toBe(true);
-  });
+const { panels, templating } = dashboard();
+const asking = panels.filter(({ type }) => type !== 'row');
+
+it('the Grafana dashboard asks the data source that is chosen when it is opened', () => {
+  expect(templating.list[0]).toMatchObject({ name: 'datasource', type: 'datasource', query: 'prometheus' });
+  for (const { datasource, targets = [] } of asking) {
+    expect(targets.length).toBeGreaterThan(0);
+    for (const each of [datasource, ...targets.map((target) => target.datasource)])
+      expect(each?.uid).toBe('${datasource}');
+  }
+});
+
+it('the Grafana dashboard uses no variable that it does not have', () => {
+  const known = new Set([...templating.list.map(({ name }) => name), '__rate_interval']);
+  const used = asking.flatMap(({ targets = [] }) =>
+    targets.flatMap(({ expr }) => [...expr.matchAll(/\$(\w+)/g)].map(([, name]) => name ?? '')),
+  );
+  expect(used.filter((name) => !known.has(name))).toEqual([]);
+});
+
+it('the Grafana dashboard has panels that each say what they show, under a number of their own, and none over another', () => {
+  const ids = panels.map(({ id }) => id);
+  expect(new Set(ids).size).toBe(ids.length);
+  expect(asking.filter(({ title, description = '' }) => title === '' || description === '')).toEqual([]);
+  const cells = panels.flatMap(({ gridPos: { x, y, w, h } }) =>
+    Array.from({ length: w * h }, (_, index) => `${x + (index % w)} ${y + Math.floor(index / w)}`),
+  );
+  expect(new Set(cells).size).toBe(cells.length);
+  expect(panels.every(({ gridPos: { x, w } }) => x + w <= 24)).toBe(true);
 });

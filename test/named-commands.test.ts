@@ -1,30 +1,24 @@
 import { REMOVED_COMMANDS } from '../src/cli/run.ts';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { join, posix } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { readFileSync } from 'node:fs';
+import { expect, it } from 'vitest';
 import { type Command, COMMANDS_PAGE, definedCommands, withCommands } from '../build/commands-page.ts';
-import { ROOT, sourceFiles } from './support/rules/source-files.ts';
+import { sourceFiles, textFiles } from './support/rules/source-files.ts';
 
 const FOLDERS = ['docs', 'monitoring', 'kubernetes', 'docker', 'dbt', 'bench', 'bi', 'packages'];
-const TEXT = /\.(?:md|ya?ml|json|sql|sh|ts)$/;
 /** They have commands of earlier versions. */
 const HISTORY = new Set(['CHANGELOG.md', 'docs/promises-let-go.md']);
 
 const program = definedCommands();
 
-/** Documents, manifests, and the program's sources with its sentences, by path. */
-function texts(): { path: string; text: string }[] {
-  const inFolders = FOLDERS.filter((folder) => existsSync(join(ROOT, folder))).flatMap((folder) =>
-    readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' }).map((name) =>
-      posix.join(folder, name.replaceAll('\\', '/')),
-    ),
+/** Documents, manifests, and the program's sources with its sentences. */
+function texts(): Text[] {
+  const all = textFiles(
+    FOLDERS,
+    /\.(?:md|ya?ml|json|sql|sh|ts)$/,
+    /\.md$|^docker-compose.*\.yml$|^Dockerfile$/,
   );
-  const atRoot = readdirSync(ROOT).filter((name) => /\.md$|^docker-compose.*\.yml$|^Dockerfile$/.test(name));
-  const paths = [...inFolders.filter((path) => TEXT.test(path)), ...atRoot].filter(
-    (path) => !path.includes('node_modules/') && !HISTORY.has(path),
-  );
-  const read = paths.map((path) => ({ path, text: readFileSync(join(ROOT, path), 'utf8') }));
-  return [...read, ...sourceFiles('src').filter(({ path }) => !path.endsWith('.test.ts'))];
+  const documents = [...all].map(([path, text]) => ({ path, text })).filter(({ path }) => !HISTORY.has(path));
+  return [...documents, ...sourceFiles('src').filter(({ path }) => !path.endsWith('.test.ts'))];
 }
 
 /** Words that follow the program's name where it is spoken of, and no command is meant. */
@@ -98,52 +92,48 @@ function wordsOf(line: string): string[] {
   return words;
 }
 
-describe('commands', () => {
-  it('are told by docs/commands.md as they are; if not: npm run -s commands-page -- --write', () => {
-    const text = readFileSync(COMMANDS_PAGE, 'utf8');
-    expect(withCommands(text)).toBe(text);
-  });
-
-  it('that documents, manifests, alerts and the program itself name are there, with their options', () => {
-    const all = texts();
-    expect(all.length).toBeGreaterThan(300);
-    expect(wrongCommands(all, program)).toEqual([]);
-  });
+it('commands are told by docs/commands.md as they are; if not: npm run -s commands-page -- --write', () => {
+  const text = readFileSync(COMMANDS_PAGE, 'utf8');
+  expect(withCommands(text)).toBe(text);
 });
 
-describe('a command that is named', () => {
-  const wrong = (text: string, path = 'a.md'): string[] => wrongCommands([{ path, text }], program);
+it('commands that documents, manifests, alerts and the program itself name are there, with their options', () => {
+  const all = texts();
+  expect(all.length).toBeGreaterThan(300);
+  expect(wrongCommands(all, program)).toEqual([]);
+});
 
-  it.each([
-    ['npx research-mirror synk', 'no such command'],
-    ['`research-mirror frobnicate --all` does it', 'no such command'],
-    ['npm run -s mirror -- synk lists', 'no such command'],
-    ['docker compose run --rm mirror synk', 'no such command'],
-    ['kubectl exec deploy/research-mirror -- research-mirror stat', 'no such command'],
-    ['a line\nresearch-mirror sync --ful lists', 'sync has no option --ful'],
-    ['`research-mirror sync` and `research-mirror synk`', 'no such command'],
-    ['research-mirror sql "select 1" --cvs > a.csv', 'sql has no option --cvs'],
-    ['research-mirror submissions realease # after a restore', "submissions can't realease"],
-    ['see `accounts remove 42`', "accounts can't remove"],
-    ['then `sync --fully`', 'sync has no option --fully'],
-    ['as `restore FILE` does', 'removed'],
-  ])('and is none is found: %j', (text, problem) => {
-    expect(wrong(text)).toEqual([expect.stringMatching(new RegExp(`^a\\.md: ${problem}: `))]);
-  });
+const wrong = (text: string, path = 'a.md'): string[] => wrongCommands([{ path, text }], program);
 
-  it('and is none is found in a sentence of the program, also where it goes on in the next literal', () => {
-    expect(wrong(`const a = 'run "research-mirror ' +\n  'synk" first';`, 'src/a.ts')).toHaveLength(1);
-    expect(wrong(`const a = '"events repeat ID" does it';`, 'src/a.ts')).toHaveLength(1);
-  });
+it.each([
+  ['npx research-mirror synk', 'no such command'],
+  ['`research-mirror frobnicate --all` does it', 'no such command'],
+  ['npm run -s mirror -- synk lists', 'no such command'],
+  ['docker compose run --rm mirror synk', 'no such command'],
+  ['kubectl exec deploy/research-mirror -- research-mirror stat', 'no such command'],
+  ['a line\nresearch-mirror sync --ful lists', 'sync has no option --ful'],
+  ['`research-mirror sync` and `research-mirror synk`', 'no such command'],
+  ['research-mirror sql "select 1" --cvs > a.csv', 'sql has no option --cvs'],
+  ['research-mirror submissions realease # after a restore', "submissions can't realease"],
+  ['see `accounts remove 42`', "accounts can't remove"],
+  ['then `sync --fully`', 'sync has no option --fully'],
+  ['as `restore FILE` does', 'removed'],
+])('a command that is named and does not exist is found: %j', (text, problem) => {
+  expect(wrong(text)).toEqual([expect.stringMatching(new RegExp(`^a\\.md: ${problem}: `))]);
+});
 
-  it.each([
-    'npx research-mirror sync lists --full --accept-deletions',
-    'research-mirror sql "select --x" --csv | gzip --best > a.gz',
-    '`research-mirror status`, `sync --full` and --not-of-it',
-    'research-mirror runs as user 1000; `research-mirror <command>`; research-mirror 0.2.0',
-    'research-mirror submit research --data \'{"a": "--b"}\' --no-wait',
-    'research-mirror quarantine list --show 3f78 && true --that',
-  ])('or that is none is left alone: %j', (text) => {
-    expect(wrong(text)).toEqual([]);
-  });
+it('a command that is named and does not exist is found in a sentence of the program, also where it goes on in the next literal', () => {
+  expect(wrong(`const a = 'run "research-mirror ' +\n  'synk" first';`, 'src/a.ts')).toHaveLength(1);
+  expect(wrong(`const a = '"events repeat ID" does it';`, 'src/a.ts')).toHaveLength(1);
+});
+
+it.each([
+  'npx research-mirror sync lists --full --accept-deletions',
+  'research-mirror sql "select --x" --csv | gzip --best > a.gz',
+  '`research-mirror status`, `sync --full` and --not-of-it',
+  'research-mirror runs as user 1000; `research-mirror <command>`; research-mirror 0.2.0',
+  'research-mirror submit research --data \'{"a": "--b"}\' --no-wait',
+  'research-mirror quarantine list --show 3f78 && true --that',
+])('a command that is there, or a text that is none, is left alone: %j', (text) => {
+  expect(wrong(text)).toEqual([]);
 });

@@ -5,9 +5,9 @@ import { createMigratedTestDatabase } from './support/databases/migrated-databas
 import { earlier } from './support/postgres/earlier.ts';
 import { createReaderLogin } from './support/postgres/reader-login.ts';
 import { makeFolder, runProgram, type Outcome } from './support/processes/program.ts';
-import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join, posix } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { splitStatements } from '../src/postgres/run-migrations.ts';
 import { ASKED, LIVE_ROWS } from './browser/first-look-data.ts';
 import {
@@ -20,7 +20,7 @@ import {
   readReadme,
   type Block,
 } from './support/readme/readme.ts';
-import { ROOT } from './support/rules/source-files.ts';
+import { ROOT, textFiles } from './support/rules/source-files.ts';
 
 /** The README may have so many words of prose. */
 const MOST_WORDS = 800;
@@ -40,7 +40,7 @@ const text = readReadme();
 const blocks = blocksOf(text);
 const isElsewhere = (command: string): boolean => Object.hasOwn(RUN_ELSEWHERE, command);
 
-let account: ReadmeAccount;
+let account: Awaited<ReturnType<typeof createReadmeAccount>>;
 beforeAll(async () => {
   account = await createReadmeAccount();
 });
@@ -63,9 +63,8 @@ async function runShell(block: Block): Promise<void> {
   const unknown = commands.filter((each) => !PROGRAM.test(each) && !isElsewhere(each));
   expect(unknown, 'run by no test: see RUN_ELSEWHERE').toEqual([]);
   let output = '';
-  for (const command of commands.filter((each) => !isElsewhere(each))) {
+  for (const command of commands.filter((each) => !isElsewhere(each)))
     output += await printed(words(command.replace(PROGRAM, '')));
-  }
   // What is run elsewhere is compared there.
   if (block.output === undefined || commands.some(isElsewhere)) return;
   expect(comparable(output)).toEqual(comparable(block.output));
@@ -111,15 +110,7 @@ const WORLD = {
  * comes of a seed, and the mirror has read it a day before and now. So the same questions get the same answers, but for
  * moments; one that counts by age has to begin at a day's beginning (`current_date - 7`).
  */
-interface ReadmeAccount {
-  /** Runs a command where the account is mirrored, `sql` as somebody who may only read. */
-  run(args: readonly string[]): Promise<Outcome>;
-  /** Runs statements as the tables' owner, and takes all back. @throws what Postgres refuses */
-  tryOut(statement: string): Promise<void>;
-  close(): Promise<void>;
-}
-
-async function createReadmeAccount(): Promise<ReadmeAccount> {
+async function createReadmeAccount() {
   const today = new Date().setUTCHours(0, 0, 0, 0);
   const yesterday = today - DAY;
   // It runs, since the moments of answers tell a copy from a second reading; what the service has stands still.
@@ -151,8 +142,10 @@ async function createReadmeAccount(): Promise<ReadmeAccount> {
   await succeed(['sync', '--full'], { MIRROR_SETTLE: '1s' });
   const reader = await createReaderLogin(database.url);
   return {
-    run: (args) => run(args, args[0] === 'sql' ? { DATABASE_URL: reader.url } : {}),
-    async tryOut(statement) {
+    /** Runs a command where the account is mirrored, `sql` as somebody who may only read. */
+    run: (args: readonly string[]) => run(args, args[0] === 'sql' ? { DATABASE_URL: reader.url } : {}),
+    /** Runs a statement as the tables' owner, and takes it back. @throws what Postgres refuses */
+    async tryOut(statement: string) {
       await db.query('begin');
       try {
         await db.query(statement);
@@ -185,117 +178,75 @@ async function aDayPasses(db: pg.Client): Promise<void> {
   }
 }
 
-describe('the README', () => {
-  it.each(blocks.map((block) => [block.language, block.code.split('\n', 1)[0] ?? '', block] as const))(
-    'has code that does what it shows: %s, %s',
-    async (language, _, block) => {
-      if (language === 'sh') await runShell(block);
-      else if (language === 'sql') await runSql(block);
-      // A drawing, or an output whose command stands elsewhere.
-      else expect(['', 'text']).toContain(language);
-    },
+it.each(blocks.map((block) => [block.language, block.code.split('\n', 1)[0] ?? '', block] as const))(
+  'the README has code that does what it shows: %s, %s',
+  async (language, _, block) => {
+    if (language === 'sh') await runShell(block);
+    else if (language === 'sql') await runSql(block);
+    // A drawing, or an output whose command stands elsewhere.
+    else expect(['', 'text']).toContain(language);
+  },
+);
+
+it('the README names for each command that is run elsewhere where that is', () => {
+  const wrong = Object.values(RUN_ELSEWHERE).filter(
+    ([file, says]) => !readFileSync(join(ROOT, file), 'utf8').includes(says),
   );
-
-  it('names for each command that is run elsewhere where that is', () => {
-    const wrong = Object.values(RUN_ELSEWHERE).filter(
-      ([file, says]) => !readFileSync(join(ROOT, file), 'utf8').includes(says),
-    );
-    expect(wrong).toEqual([]);
-    const shown = new Set(blocks.filter(({ language }) => language === 'sh').flatMap(commandsOf));
-    expect(Object.keys(RUN_ELSEWHERE).filter((command) => !shown.has(command))).toEqual([]);
-  });
-
-  it(`has ${MOST_WORDS} words of prose at most`, () => {
-    expect(countWords(text)).toBeLessThanOrEqual(MOST_WORDS);
-  });
+  expect(wrong).toEqual([]);
+  const shown = new Set(blocks.filter(({ language }) => language === 'sh').flatMap(commandsOf));
+  expect(Object.keys(RUN_ELSEWHERE).filter((command) => !shown.has(command))).toEqual([]);
 });
 
-describe('the picture of the README', () => {
-  it.each(ASKED)('shows what the mirror answers: $query', async ({ query, answer }) => {
+it(`the README has ${MOST_WORDS} words of prose at most`, () => {
+  expect(countWords(text)).toBeLessThanOrEqual(MOST_WORDS);
+});
+
+it.each(ASKED)(
+  'the picture of the README shows what the mirror answers: $query',
+  async ({ query, answer }) => {
     expect(comparable(answer)).toEqual(comparable(await printed(['sql', '--', query])));
-  });
+  },
+);
 
-  it('shows the rows that there are', async () => {
-    const rows = Object.entries(LIVE_ROWS).map(([collection, count]) => `${collection},${count}`);
-    const stored = await printed(['sql', '--csv', 'select collection, live_rows from freshness']);
-    expect(stored.trimEnd().split('\r\n').slice(1).toSorted()).toEqual(rows.toSorted());
-  });
-
-  it('is small enough for a page, and as wide as one', () => {
-    const picture = readFileSync(join(ROOT, 'docs', 'images', 'first-look.png'));
-    expect(picture.length).toBeLessThanOrEqual(250 * 1024);
-    // The width of a PNG.
-    expect(picture.readUInt32BE(16)).toBe(1600);
-  });
+it('the picture of the README shows the rows that there are', async () => {
+  const rows = Object.entries(LIVE_ROWS).map(([collection, count]) => `${collection},${count}`);
+  const stored = await printed(['sql', '--csv', 'select collection, live_rows from freshness']);
+  expect(stored.trimEnd().split('\r\n').slice(1).toSorted()).toEqual(rows.toSorted());
 });
 
-describe('links of documents', () => {
-  it('lead to files that there are, and to headings in them', () => {
-    const folders = ['', 'docs', 'docs/design', 'docs/decisions', 'bench', 'dbt', 'test/attack'];
-    const paths = folders.flatMap((folder) =>
-      readdirSync(join(ROOT, folder))
-        .filter((name) => name.endsWith('.md'))
-        .map((name) => posix.join(folder, name)),
-    );
-    expect(paths.length).toBeGreaterThan(40);
-    const files = new Map(paths.map((path) => [path, readFileSync(join(ROOT, path), 'utf8')]));
-    const resolve = (from: string, to: string): string | undefined => {
-      const path = join(ROOT, posix.dirname(from), to);
-      if (!existsSync(path)) return undefined;
-      return statSync(path).isDirectory() ? '' : readFileSync(path, 'utf8');
-    };
-    expect(brokenLinks(files, resolve)).toEqual([]);
-  });
+it('the picture of the README is small enough for a page, and as wide as one', () => {
+  const picture = readFileSync(join(ROOT, 'docs', 'images', 'first-look.png'));
+  expect(picture.length).toBeLessThanOrEqual(250 * 1024);
+  // The width of a PNG.
+  expect(picture.readUInt32BE(16)).toBe(1600);
 });
 
-describe('how the README is read', () => {
-  const sample = [
-    '# Title of *it*',
-    'One [two three](#title-of-it), `four`. <!-- not this -->',
-    '```sh',
-    'npm ci && npx research-mirror sql "select 1" # why',
-    '```',
-    '```text',
-    'n',
-    '─',
-    '1',
-    '```',
-    '| a | table |',
-    '',
-  ].join('\n');
+it('links of documents lead to files that there are, and to headings in them', () => {
+  const files = textFiles(['docs', 'bench', 'dbt', 'test'], /\.md$/, /\.md$/);
+  expect(files.size).toBeGreaterThan(40);
+  const resolve = (from: string, to: string): string | undefined => {
+    const path = join(ROOT, posix.dirname(from), to);
+    if (!existsSync(path)) return undefined;
+    return statSync(path).isDirectory() ? '' : readFileSync(path, 'utf8');
+  };
+  expect(brokenLinks(files, resolve)).toEqual([]);
+});
 
-  it('counts prose only', () => {
-    expect(countWords(sample)).toBe(7);
-  });
+it('how the README is read compares figures and words, in the form of psql, too, but no moments', () => {
+  const ours = 'day         jobs\n──────────  ────\n2026-03-01    12\n(1 row)\n';
+  const psql = '    day     | jobs \n------------+------\n 2026-04-30 |   12\n(1 row)\n\n';
+  expect(comparable(psql)).toEqual(comparable(ours));
+  expect(comparable(ours.replace('12', '13'))).not.toEqual(comparable(ours));
+});
 
-  it('takes the text beneath a block for its output', () => {
-    const [block] = blocksOf(sample);
-    expect(block).toMatchObject({ language: 'sh', output: 'n\n─\n1\n' });
-    expect(block && commandsOf(block)).toEqual(['npm ci', 'npx research-mirror sql "select 1"']);
-  });
+it('how the README is read finds the line that an output lacks behind others, figures aside', () => {
+  const output = 'starting …\npage http://127.0.0.1:29050/\n1,000 rows\n';
+  expect(missingLine('page http://127.0.0.1:8080/\n…\n25 rows\n', output)).toBeUndefined();
+  expect(missingLine('1 rows\nstarting …\n', output)).toBe('starting …');
+});
 
-  it('compares figures and words, in the form of psql, too, but no moments', () => {
-    const ours = 'day         jobs\n──────────  ────\n2026-03-01    12\n(1 row)\n';
-    const psql = '    day     | jobs \n------------+------\n 2026-04-30 |   12\n(1 row)\n\n';
-    expect(comparable(psql)).toEqual(comparable(ours));
-    expect(comparable(ours.replace('12', '13'))).not.toEqual(comparable(ours));
-    expect(comparable('polled 12 s ago at 127.0.0.1:54329')).toEqual(
-      comparable('polled 3 s ago at 127.0.0.1:5'),
-    );
-  });
-
-  it('finds the line that an output lacks behind others, figures aside', () => {
-    const output = 'starting …\npage http://127.0.0.1:29050/\n1,000 rows\n';
-    expect(missingLine('page http://127.0.0.1:8080/\n…\n25 rows\n', output)).toBeUndefined();
-    expect(missingLine('1 rows\nstarting …\n', output)).toBe('starting …');
-  });
-
-  it('finds a link that leads nowhere', () => {
-    const files = new Map([['a.md', '[a](b.md) [b](#no) [c](c.md#no) [d](c.md#yes) [e](https://e.example)']]);
-    expect(brokenLinks(files, (_, to) => (to === 'c.md' ? '## Yes\n' : undefined))).toEqual([
-      'a.md: b.md',
-      'a.md: #no',
-      'a.md: c.md#no',
-    ]);
-  });
+it('how the README is read finds a link that leads nowhere', () => {
+  const files = new Map([['a.md', '[a](b.md) [b](#no) [c](c.md#no) [d](c.md#yes) [e](https://e.example)']]);
+  const broken = brokenLinks(files, (_, to) => (to === 'c.md' ? '## Yes\n' : undefined));
+  expect(broken).toEqual(['a.md: b.md', 'a.md: #no', 'a.md: c.md#no']);
 });

@@ -24,9 +24,8 @@ describe.each(Object.entries(REMOVED_COMMANDS))('the removed command "%s"', (nam
   it('says in one sentence what to use instead, whatever follows', async () => {
     expect(sentence).toMatch(/^[^\n]+[^.\n]\.$/);
     expect(sentence).not.toMatch(/\. [A-Z]/);
-    for (const rest of [[], ['some', 'words'], ['--an-option', 'value', '-x'], ['--help']]) {
+    for (const rest of [[], ['some', 'words'], ['--an-option', 'value', '-x'], ['--help']])
       expect(await ended(...words, ...rest)).toEqual(said);
-    }
     expect(await ended('help', ...words)).toEqual(said);
     const [command = '', ...action] = words;
     expect(await ended(command, '--limit', '5', ...action)).toEqual(said);

@@ -1,5 +1,6 @@
 import type { LookupAddress } from 'node:dns';
 import { afterEach, expect, it } from 'vitest';
+import { messageOf } from '@research-mirror/runtime/message';
 import { listen, type LoopbackServer } from '@research-mirror/runtime/testing/loopback-server';
 import { createNotifyReceiver, type NotifyReceiver } from './notify-receiver.ts';
 
@@ -11,43 +12,29 @@ afterEach(async () => {
 
 const { signal } = new AbortController();
 const resolving = (...addresses: string[]): NonNullable<NotifyReceiverOptions['resolve']> =>
-  ((_: string, __: object, answer: (error: null, found: LookupAddress[]) => void) =>
-    answer(
-      null,
-      addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 })),
-    )) as unknown as NonNullable<NotifyReceiverOptions['resolve']>;
+  ((_: string, __: object, answer: (error: null, found: LookupAddress[]) => void) => {
+    const found = addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }));
+    answer(null, found);
+  }) as unknown as NonNullable<NotifyReceiverOptions['resolve']>;
 
 /** How a message to the URL ends: what the error says, or nothing. */
 async function posted(url: string, more: Partial<NotifyReceiverOptions> = {}): Promise<string | undefined> {
   const receiver = createNotifyReceiver({ url, allowPrivate: false, userAgent: 'test', ...more });
   open.push(receiver);
-  return receiver.post('{}', {}, signal).then(
-    () => undefined,
-    (error: Error) => error.message,
-  );
+  return receiver.post('{}', {}, signal).then(() => undefined, messageOf);
 }
 
-it.each([
-  '127.0.0.1',
-  '10.1.2.3',
-  '172.31.0.1',
-  '192.168.0.1',
-  '169.254.169.254',
-  '100.64.0.1',
-  '0.0.0.0',
-  '224.0.0.1',
-  '[::1]',
-  '[fe80::1]',
-  '[fd00::1]',
-  '[::ffff:10.0.0.1]',
-  '[64:ff9b::a00:1]',
-  '2130706433',
-  '0x7f.1',
-])('a message is not sent to %s, which is no public address', async (host) => {
-  expect(await posted(`https://${host}/services/T0/secret`)).toMatch(
-    /^\S+ is at \S+, no public address: MIRROR_NOTIFY_ALLOW_PRIVATE=on allows it$/,
-  );
-});
+const PRIVATE = '127.0.0.1 10.1.2.3 172.31.0.1 192.168.0.1 169.254.169.254 100.64.0.1 0.0.0.0 224.0.0.1';
+const PRIVATE_6 = '[::1] [fe80::1] [fd00::1] [::ffff:10.0.0.1] [64:ff9b::a00:1]';
+
+it.each(`${PRIVATE} ${PRIVATE_6} 2130706433 0x7f.1`.split(' '))(
+  'a message is not sent to %s, which is no public address',
+  async (host) => {
+    expect(await posted(`https://${host}/services/T0/secret`)).toMatch(
+      /^\S+ is at \S+, no public address: MIRROR_NOTIFY_ALLOW_PRIVATE=on allows it$/,
+    );
+  },
+);
 
 it('each address of a name is judged at the connection', async () => {
   const mixed = resolving('203.0.113.7', '10.0.0.1');

@@ -14,9 +14,7 @@ it.each<[string, userId: string, polled: string[]]>([
   const polled: string[] = [];
   const account = (id: string) => ({
     userId: id,
-    current: () => ({
-      service: { pollDue: (name: CollectionName) => void polled.push(`${id} ${name}`) },
-    }),
+    current: () => ({ service: { pollDue: (name: CollectionName) => void polled.push(`${id} ${name}`) } }),
   });
   const elsewhere = { userId: '3', current: () => undefined };
   const config = { collections: ['research_jobs', 'lists', 'watchlist'] as const, cron: CRON };

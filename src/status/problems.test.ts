@@ -1,4 +1,5 @@
-import { describe, expect, it } from 'vitest';
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
 import {
   AT,
   before,
@@ -7,23 +8,26 @@ import {
   sampleReport,
 } from '../../test/support/processes/status-report.ts';
 import type { AccountStatus, CollectionStatus, StatusReport } from './status-report.ts';
-import { problemLine } from './problem.ts';
-import { clockNotes, isAllReadAgain, judge, unreadyDatabase } from './problems.ts';
+import { PROBLEM_CAUSES, type Problem, problemLine } from './problem.ts';
+import {
+  clockNotes,
+  type Finding,
+  groupProblems,
+  isAllReadAgain,
+  judge,
+  unreadyDatabase,
+} from './problems.ts';
 
 const NOW = new Date(AT);
 const HOUR = 3_600;
 const DAEMON = sampleReport().processes;
 const DEAD = DAEMON.map((each) => ({ ...each, alive: false }));
 
-const lists = (changes: Partial<CollectionStatus> = {}): CollectionStatus =>
-  sampleCollection({ collection: 'lists', ...changes });
-const watchlist = (changes: Partial<CollectionStatus> = {}): CollectionStatus =>
-  sampleCollection({ collection: 'watchlist', ...changes });
-const jobs = (changes: Partial<CollectionStatus>): CollectionStatus => sampleCollection(changes);
-
-function account(collections = [lists()], changes: Partial<AccountStatus> = {}): AccountStatus {
-  return sampleAccount({ collections, ...changes });
-}
+const jobs = sampleCollection;
+const lists: typeof jobs = (changes) => jobs({ collection: 'lists', ...changes });
+const watchlist: typeof jobs = (changes) => jobs({ collection: 'watchlist', ...changes });
+const account = (collections = [lists()], changes: Partial<AccountStatus> = {}): AccountStatus =>
+  sampleAccount({ collections, ...changes });
 
 /** Problems and notes as people read them. */
 function lines(
@@ -31,244 +35,282 @@ function lines(
   processes = DAEMON,
   more: Partial<StatusReport> = {},
   found: Parameters<typeof judge>[1] = [],
-): { problems: string[]; notes: readonly string[] } {
+) {
   const { problems, notes } = judge(sampleReport({ accounts, processes, ...more }), found);
   return { problems: problems.map((each) => problemLine(each, NOW.getTime())), notes };
 }
 
-describe('the judgement of a mirror', () => {
-  const unread = [
-    lists({ state: 'failing', lastError: 'GET /v1/lists was answered 401' }),
-    watchlist({ state: 'failing', lastError: 'every API key is refused' }),
-    jobs({ state: 'overdue', nextPollAt: before(11 * HOUR) }),
-  ];
-  const refused = account(unread, { state: 'stopped', error: 'GET /v1/ping was answered 401' });
-  const refusedSays =
-    'account has stopped: each of its keys is refused: GET /v1/ping was answered 401; affects 42; by itself: ';
-  const refusedDo = 'its data stay as they are; do: set a good key in MIRROR_API_KEY, and start again';
-  const moved = 'the key answers for account 43: "research-mirror accounts move 42" accepts it';
-  const late = account([lists({ state: 'overdue', nextPollAt: before(360) })]);
-  const ahead = account([lists({ state: 'overdue', polledAt: before(-3_480), nextPollAt: before(-3_540) })]);
-  const aheadSays = 'nothing was read since the database’s clock went back; affects 42/lists; by itself: ';
-  const fullsLate = account([
-    lists({ state: 'overdue', nextFullAt: before(8 * HOUR) }),
-    watchlist({ state: 'overdue', nextFullAt: before(600) }),
-    jobs({ nextFullAt: before(10 * HOUR) }),
+const unread = [
+  lists({ state: 'failing', lastError: 'GET /v1/lists was answered 401' }),
+  watchlist({ state: 'failing', lastError: 'every API key is refused' }),
+  jobs({ state: 'overdue', nextPollAt: before(11 * HOUR) }),
+];
+const refused = account(unread, { state: 'stopped', error: 'GET /v1/ping was answered 401' });
+const refusedSays =
+  'account has stopped: each of its keys is refused: GET /v1/ping was answered 401; affects 42; by itself: ';
+const refusedDo = 'its data stay as they are; do: set a good key in MIRROR_API_KEY, and start again';
+const moved = 'the key answers for account 43: "research-mirror accounts move 42" accepts it';
+const late = account([lists({ state: 'overdue', nextPollAt: before(360) })]);
+const ahead = account([lists({ state: 'overdue', polledAt: before(-3_480), nextPollAt: before(-3_540) })]);
+const aheadSays = 'nothing was read since the database’s clock went back; affects 42/lists; by itself: ';
+const fullsLate = account([
+  lists({ state: 'overdue', nextFullAt: before(8 * HOUR) }),
+  watchlist({ state: 'overdue', nextFullAt: before(600) }),
+  jobs({ nextFullAt: before(10 * HOUR) }),
+]);
+const blocked = account([lists({ liveRows: 1_000, heldDeletions: 400 })]);
+
+it.each<[string, AccountStatus, typeof DAEMON, problem?: string]>([
+  [
+    'why an account has stopped, that a good key ends it, and nothing of collections that are not read',
+    refused,
+    DAEMON,
+    `${refusedSays}its keys are asked again, at the latest after 15 minutes, and it goes on as soon as one is good; ${refusedDo}`,
+  ],
+  [
+    'that nothing ends it where no daemon runs',
+    refused,
+    [],
+    `${refusedSays}nothing: no daemon runs; ${refusedDo}`,
+  ],
+  [
+    'of an account that has moved that it stays as it is until a person decides',
+    account([lists()], { state: 'stopped', error: moved }),
+    DAEMON,
+    `account has stopped: ${moved}; affects 42; by itself: nothing: its data stay as they are`,
+  ],
+  ['nothing of current collections under a running daemon', account(), DAEMON],
+  ['nothing of a mirror without daemon until its polls are late', account(), []],
+  [
+    'then that they are',
+    late,
+    DEAD,
+    'polls are late; affects 42/lists; since 6 min ago; by itself: nothing: no daemon runs; do: "research-mirror start"',
+  ],
+  [
+    'that nothing is late by what was read last in the future: the clock went back',
+    ahead,
+    DAEMON,
+    `${aheadSays}the daemon opens the account again within seconds`,
+  ],
+  [
+    'so, too, where no daemon runs',
+    ahead,
+    DEAD,
+    `${aheadSays}nothing: no daemon runs; do: "research-mirror start"`,
+  ],
+  [
+    'which full walks are overdue, and by how much',
+    fullsLate,
+    DAEMON,
+    'full walks, which find deletions, are late; affects 42/lists; since 8 h ago; by itself: they are made up as soon as the daemon comes to it',
+  ],
+  [
+    'of blocked deletions the command that accepts them',
+    blocked,
+    DAEMON,
+    'the brake blocks deletions of lists: so many at once look like a fault of the service; ' +
+      'affects 42/lists (400 of 1,000 rows); ' +
+      'by itself: they are deleted as soon as fewer are missing, or the share falls within a day; ' +
+      'do: if they are gone on purpose: research-mirror sync lists --full --accept-deletions',
+  ],
+])('the judgement says %s', (_, one, processes, problem) => {
+  const notes = processes === DAEMON ? [] : [expect.stringMatching(/^no daemon runs/)];
+  expect(lines([one], processes)).toEqual({ problems: problem === undefined ? [] : [problem], notes });
+});
+
+it('the judgement names the accounts that a refused key leaves unread, once', () => {
+  const overdue = [lists({ state: 'overdue', nextPollAt: before(HOUR) })];
+  const other = (owner: string | null, collections = overdue): AccountStatus =>
+    account(collections, { userId: '43', owner });
+  const key = { cause: 'key_refused', what: 'the 2nd of MIRROR_API_KEY is of no use: 401' } as const;
+  const itself = 'by itself: it is asked again, later and later; the other keys go on';
+  const remedy = 'do: put the right key in its place, and start again';
+  const affecting = `${key.what}; affects 43; ${itself}; no daemon reads the affected accounts; ${remedy}`;
+  for (const nobodys of [other(null), other('gone'), other(null, [lists()])])
+    expect(lines([account(), nobodys], DAEMON, {}, [key]).problems).toEqual([affecting]);
+  // Late readings count without such a key, without a daemon, and for accounts that are read.
+  const polls = expect.stringMatching(/^polls are late; affects 43\/lists; /) as string;
+  const accounts = [account(), other(null)];
+  expect(lines(accounts).problems).toEqual([polls]);
+  const both = [`${key.what}; ${itself}; ${remedy}`, polls];
+  for (const none of [[], DAEMON.map((each) => ({ ...each, command: 'sync' }))])
+    expect(lines(accounts, none, {}, [key]).problems).toEqual(both);
+  expect(lines([other('p1')], DAEMON, {}, [key]).problems).toEqual(both);
+});
+
+it('the judgement has one problem for one cause in all accounts, with its begin', () => {
+  const down = (_: unknown, nth: number): AccountStatus => {
+    const lastError = 'the service is down: no answer';
+    const failing = { state: 'failing', failingSince: before((nth + 5) * 60), lastError } as const;
+    // A failure of a list is that of its collection.
+    const single = `5 lists could not be read, the last one: ${lastError}`;
+    const all = [lists({ ...failing, lastError: single }), watchlist(failing), jobs(failing)];
+    return account(all, { userId: String(nth) });
+  };
+  expect(lines(Array.from({ length: 12 }, down)).problems).toEqual([
+    expect.stringMatching(
+      /^the service is down: .*; affects 36 collections of 12 accounts; since 16 min ago; by itself: one request at a time tries it/,
+    ),
   ]);
-  const blocked = account([lists({ liveRows: 1_000, heldDeletions: 400 })]);
+});
 
-  it.each<[string, AccountStatus, typeof DAEMON, string[]]>([
-    [
-      'why an account has stopped, that a good key ends it, and nothing of collections that are not read',
-      refused,
-      DAEMON,
-      [
-        `${refusedSays}its keys are asked again, at the latest after 15 minutes, and it goes on as soon as one is good; ${refusedDo}`,
-      ],
+it('the judgement reports failing collections as problems, imperfect data as notes', () => {
+  const failing = lists({ state: 'failing', lastError: 'answers HTML', nextPollAt: before(11 * HOUR) });
+  const imperfect = watchlist({ quarantinedItems: 1, fieldConflicts: 2 });
+  const { problems, notes } = lines([account([failing, imperfect])]);
+  expect(problems).toEqual([
+    'can’t be read: answers HTML; affects 42/lists; by itself: it is tried again, at the latest after 5 minutes; do: "research-mirror doctor" finds out why',
+  ]);
+  expect(notes).toHaveLength(2);
+});
+
+it('the judgement blames Postgres, not the service, for what Postgres refuses to store', () => {
+  const failing = (lastError: string): CollectionStatus => lists({ state: 'failing', lastError });
+  const full = unreadyDatabase("the database can't do it now (53100 full)");
+  const judged = (...collections: CollectionStatus[]) =>
+    judge(sampleReport({ accounts: [account(collections)] }), [full]).problems;
+  const unready = (...affects: string[]) => [{ cause: 'database_unready', what: full.what, affects }];
+  // A full disk is one cause, whatever write met it.
+  const items = '3 lists could not be read, the last one: the database refuses (42P01 no relation)';
+  const both = [
+    failing("the database can't do it now (53100 could not extend file 1)"),
+    { ...failing(items), collection: 'list_items' as const },
+  ];
+  expect(judged(...both)).toMatchObject(unready('42/lists', '42/list_items'));
+  // While nothing is written, nothing is late.
+  expect(judged(lists({ state: 'overdue', nextPollAt: before(11 * HOUR) }))).toMatchObject(unready());
+  // The end of a session is no refusal of a collection.
+  for (const said of [
+    "the database can't do it now (57P01 terminating connection due to administrator command)",
+    "the database can't be reached: Connection terminated unexpectedly",
+  ])
+    expect(judged(failing(said))).toMatchObject(unready('42/lists'));
+  const refuses = 'the database refuses (P0001 not today)';
+  const refused = { cause: 'database_refuses', what: `can’t be written: ${refuses}` };
+  expect(judged(failing(refuses))[1]).toMatchObject(refused);
+  // The service's message may look like one of Postgres.
+  const words = 'GET /v1/lists was answered 500: the database refuses (53100 x)';
+  expect(judged(failing(words))[1]).toMatchObject({ cause: 'collection_failing' });
+});
+
+it('the judgement takes collections that no daemon mirrors as paused', () => {
+  const paused = [lists({ state: 'paused', nextPollAt: null, lastError: 'no', heldDeletions: 3 })];
+  const some = account([...paused, watchlist()]);
+  const whole = account(paused, { userId: '43', state: 'stopped', error: 'no' });
+  const retired = account(paused, { userId: '44', state: 'retired' });
+  expect(lines([some, whole, retired])).toEqual({
+    problems: [],
+    notes: [
+      '42: lists paused: no daemon is asked to mirror them',
+      'account 43 is paused: no daemon has a key of it; "research-mirror accounts retire 43" takes it out',
     ],
-    [
-      'that nothing ends it where no daemon runs',
-      refused,
-      [],
-      [`${refusedSays}nothing: no daemon runs; ${refusedDo}`],
-    ],
-    [
-      'of an account that has moved that it stays as it is until a person decides',
-      account([lists()], { state: 'stopped', error: moved }),
-      DAEMON,
-      [`account has stopped: ${moved}; affects 42; by itself: nothing: its data stay as they are`],
-    ],
-    ['nothing of current collections under a running daemon', account(), DAEMON, []],
-    ['nothing of a mirror without daemon until its polls are late', account(), [], []],
-    [
-      'then that they are',
-      late,
-      DEAD,
-      [
-        'polls are late; affects 42/lists; since 6 min ago; by itself: nothing: no daemon runs; do: "research-mirror start"',
-      ],
-    ],
-    [
-      'that nothing is late by what was read last in the future: the clock went back',
-      ahead,
-      DAEMON,
-      [`${aheadSays}the daemon opens the account again within seconds`],
-    ],
-    [
-      'so, too, where no daemon runs',
-      ahead,
-      DEAD,
-      [`${aheadSays}nothing: no daemon runs; do: "research-mirror start"`],
-    ],
-    [
-      'which full walks are overdue, and by how much',
-      fullsLate,
-      DAEMON,
-      [
-        'full walks, which find deletions, are late; affects 42/lists; since 8 h ago; by itself: they are made up as soon as the daemon comes to it',
-      ],
-    ],
-    [
-      'of blocked deletions the command that accepts them',
-      blocked,
-      DAEMON,
-      [
-        'the brake blocks deletions of lists: so many at once look like a fault of the service; ' +
-          'affects 42/lists (400 of 1,000 rows); ' +
-          'by itself: they are deleted as soon as fewer are missing, or the share falls within a day; ' +
-          'do: if they are gone on purpose: research-mirror sync lists --full --accept-deletions',
-      ],
-    ],
-  ])('says %s', (_, one, processes, problems) => {
-    const notes = processes === DAEMON ? [] : [expect.stringMatching(/^no daemon runs/)];
-    expect(lines([one], processes)).toEqual({ problems, notes });
-  });
-
-  it('names the accounts that a refused key leaves unread, once', () => {
-    const overdue = [lists({ state: 'overdue', nextPollAt: before(HOUR) })];
-    const other = (owner: string | null, collections = overdue): AccountStatus =>
-      account(collections, { userId: '43', owner });
-    const key = { cause: 'key_refused', what: 'the 2nd of MIRROR_API_KEY is of no use: 401' } as const;
-    const itself = 'by itself: it is asked again, later and later; the other keys go on';
-    const remedy = 'do: put the right key in its place, and start again';
-    const affecting = `${key.what}; affects 43; ${itself}; no daemon reads the affected accounts; ${remedy}`;
-    for (const nobodys of [other(null), other('gone'), other(null, [lists()])]) {
-      expect(lines([account(), nobodys], DAEMON, {}, [key]).problems).toEqual([affecting]);
-    }
-    // Late readings count without such a key, without a daemon, and for accounts that are read.
-    const polls = expect.stringMatching(/^polls are late; affects 43\/lists; /) as string;
-    const accounts = [account(), other(null)];
-    expect(lines(accounts).problems).toEqual([polls]);
-    const both = [`${key.what}; ${itself}; ${remedy}`, polls];
-    for (const none of [[], DAEMON.map((each) => ({ ...each, command: 'sync' }))])
-      expect(lines(accounts, none, {}, [key]).problems).toEqual(both);
-    expect(lines([other('p1')], DAEMON, {}, [key]).problems).toEqual(both);
-  });
-
-  it('has one problem for one cause in all accounts, with its begin', () => {
-    const down = (_: unknown, nth: number): AccountStatus => {
-      const failing = { state: 'failing', failingSince: before((nth + 5) * 60) } as const;
-      const lastError = 'the service is down: no answer';
-      const single = `5 lists could not be read, the last one: ${lastError}`;
-      const three = [{ ...lists(), lastError: single }, watchlist({ lastError }), jobs({ lastError })];
-      return account(
-        three.map((each) => ({ ...each, ...failing })),
-        { userId: String(nth) },
-      );
-    };
-    expect(lines(Array.from({ length: 12 }, down)).problems).toEqual([
-      expect.stringMatching(
-        /^the service is down: .*; affects 36 collections of 12 accounts; since 16 min ago; by itself: one request at a time tries it/,
-      ),
-    ]);
-  });
-
-  it('has one problem for a failure of a collection and of another one’s lists', () => {
-    const [lastError, state] = ['GET /v1/ping was answered 500: oops', 'failing'] as const;
-    const items = lists({ state, lastError: `5 lists could not be read, the last one: ${lastError}` });
-    const { problems } = lines([account([items, watchlist({ state, lastError })])]);
-    expect(problems).toEqual([expect.stringContaining('oops; affects 42/lists, 42/watchlist;')]);
-  });
-
-  it('reports failing collections as problems, imperfect data as notes', () => {
-    const failing = lists({ state: 'failing', lastError: 'answers HTML', nextPollAt: before(11 * HOUR) });
-    const { problems, notes } = lines([
-      account([failing, watchlist({ quarantinedItems: 1, fieldConflicts: 2 })]),
-    ]);
-    expect(problems).toEqual([
-      'can’t be read: answers HTML; affects 42/lists; by itself: it is tried again, at the latest after 5 minutes; do: "research-mirror doctor" finds out why',
-    ]);
-    expect(notes).toHaveLength(2);
-  });
-
-  it('blames Postgres, not the service, for what Postgres refuses to store', () => {
-    const failing = (lastError: string): CollectionStatus => lists({ state: 'failing', lastError });
-    const full = unreadyDatabase("the database can't do it now (53100 full)");
-    const judged = (...collections: CollectionStatus[]): StatusReport['problems'] =>
-      judge(sampleReport({ accounts: [account(collections)] }), [full]).problems;
-    // A full disk is one cause, whatever write met it.
-    const items = '3 lists could not be read, the last one: the database refuses (42P01 no relation)';
-    expect(
-      judged(failing("the database can't do it now (53100 could not extend file 1)"), {
-        ...failing(items),
-        collection: 'list_items',
-      }),
-    ).toMatchObject([{ cause: 'database_unready', what: full.what, affects: ['42/lists', '42/list_items'] }]);
-    // While nothing is written, nothing is late.
-    const overdue = lists({ state: 'overdue', nextPollAt: before(11 * HOUR) });
-    expect(judged(overdue)).toMatchObject([{ cause: 'database_unready', affects: [] }]);
-    // The end of a session is no refusal of a collection.
-    for (const said of [
-      "the database can't do it now (57P01 terminating connection due to administrator command)",
-      "the database can't be reached: Connection terminated unexpectedly",
-    ]) {
-      expect(judged(failing(said))).toMatchObject([{ cause: 'database_unready', affects: ['42/lists'] }]);
-    }
-    const refuses = 'the database refuses (P0001 not today)';
-    expect(judged(failing(refuses))[1]).toMatchObject({
-      cause: 'database_refuses',
-      what: `can’t be written: ${refuses}`,
-    });
-    // The service's message may look like one of Postgres.
-    const words = 'GET /v1/lists was answered 500: the database refuses (53100 x)';
-    expect(judged(failing(words))[1]).toMatchObject({ cause: 'collection_failing' });
-  });
-
-  it('takes collections that no daemon mirrors as paused', () => {
-    const paused = [lists({ state: 'paused', nextPollAt: null, lastError: 'no', heldDeletions: 3 })];
-    const some = account([...paused, watchlist()]);
-    const whole = account(paused, { userId: '43', state: 'stopped', error: 'no' });
-    const retired = account(paused, { userId: '44', state: 'retired' });
-    expect(lines([some, whole, retired])).toEqual({
-      problems: [],
-      notes: [
-        '42: lists paused: no daemon is asked to mirror them',
-        'account 43 is paused: no daemon has a key of it; "research-mirror accounts retire 43" takes it out',
-      ],
-    });
-  });
-
-  it('has a note if the database’s clock went back', () => {
-    expect([clockNotes(50_000), clockNotes(3_540_000)]).toEqual([
-      [],
-      ['the database’s clock went back by 59 min: it is behind what it showed to a daemon before'],
-    ]);
-  });
-
-  it('says that nothing is mirrored without accounts, or why nothing can be', () => {
-    expect(lines([]).problems).toEqual([
-      'no account has been mirrored yet; by itself: mirroring begins as soon as it is known whose the keys are',
-    ]);
-    const behind = { cause: 'database_behind', what: 'it is behind', byItself: 'nothing' } as const;
-    expect(lines([], [], {}, [behind]).problems).toEqual([
-      'it is behind; by itself: nothing; do: "research-mirror migrate"',
-    ]);
   });
 });
 
-describe('a database that went back', () => {
-  const lost = { at: before(12 * HOUR), reason: 'the database went back: a standby took over' };
+it('the judgement has a note if the database’s clock went back', () => {
+  expect([clockNotes(50_000), clockNotes(3_540_000)]).toEqual([
+    [],
+    ['the database’s clock went back by 59 min: it is behind what it showed to a daemon before'],
+  ]);
+});
 
-  it('is a problem until what it lost is read again, then a note', () => {
-    const told = (open: boolean) => lines([account()], DAEMON, { recovery: { ...lost, open } });
-    const full = /a standby took over; since .*full walks, which are due; do: .*sync --full/;
-    expect(told(true)).toEqual({ problems: [expect.stringMatching(full)], notes: [] });
-    expect(told(false)).toEqual({ problems: [], notes: [expect.stringMatching(/it was read again since/)] });
-  });
+it('the judgement says that nothing is mirrored without accounts, or why nothing can be', () => {
+  expect(lines([]).problems).toEqual([
+    'no account has been mirrored yet; by itself: mirroring begins as soon as it is known whose the keys are',
+  ]);
+  const behind = { cause: 'database_behind', what: 'it is behind', byItself: 'nothing' } as const;
+  expect(lines([], [], {}, [behind]).problems).toEqual([
+    'it is behind; by itself: nothing; do: "research-mirror migrate"',
+  ]);
+});
 
-  const due = { nextFullAt: before(5 * HOUR) };
-  const readBefore = { completeAsOf: before(7 * HOUR) };
-  const readAfter = { completeAsOf: before(6 * HOUR + 30) };
-  it.each<[string, Partial<CollectionStatus>, AccountStatus['state'], boolean]>([
-    ['not before the full walk that is due for it has ended', { ...due, ...readBefore }, 'active', false],
-    ['not before any full walk', { ...due, completeAsOf: null }, 'active', false],
-    ['once it has ended', { nextFullAt: before(-19 * HOUR), ...readAfter }, 'active', true],
-    ['also when the next full walk is due', { ...due, ...readAfter }, 'active', true],
-    ['where nobody mirrors the account any more', due, 'retired', true],
-    ['where nobody mirrors the collection any more', { ...due, state: 'paused' }, 'active', true],
-    ['not where the account has stopped', due, 'stopped', false],
-  ])('is read again %s', (_, of, state, isRead) => {
-    const collections = [lists({ completeAsOf: null, ...of })];
-    expect(isAllReadAgain([account(collections, { state })], before(6 * HOUR), NOW, 60_000)).toBe(isRead);
-  });
+const lost = { at: before(12 * HOUR), reason: 'the database went back: a standby took over' };
+
+it('a database that went back is a problem until what it lost is read again, then a note', () => {
+  const told = (open: boolean) => lines([account()], DAEMON, { recovery: { ...lost, open } });
+  const full = /a standby took over; since .*full walks, which are due; do: .*sync --full/;
+  expect(told(true)).toEqual({ problems: [expect.stringMatching(full)], notes: [] });
+  expect(told(false)).toEqual({ problems: [], notes: [expect.stringMatching(/it was read again since/)] });
+});
+
+const due = { nextFullAt: before(5 * HOUR) };
+const readBefore = { completeAsOf: before(7 * HOUR) };
+const readAfter = { completeAsOf: before(6 * HOUR + 30) };
+it.each<[string, Partial<CollectionStatus>, AccountStatus['state'], boolean]>([
+  ['not before the full walk that is due for it has ended', { ...due, ...readBefore }, 'active', false],
+  ['not before any full walk', { ...due, completeAsOf: null }, 'active', false],
+  ['once it has ended', { nextFullAt: before(-19 * HOUR), ...readAfter }, 'active', true],
+  ['also when the next full walk is due', { ...due, ...readAfter }, 'active', true],
+  ['where nobody mirrors the account any more', due, 'retired', true],
+  ['where nobody mirrors the collection any more', { ...due, state: 'paused' }, 'active', true],
+  ['not where the account has stopped', due, 'stopped', false],
+])('a database that went back is read again %s', (_, of, state, isRead) => {
+  const collections = [lists({ completeAsOf: null, ...of })];
+  expect(isAllReadAgain([account(collections, { state })], before(6 * HOUR), NOW, 60_000)).toBe(isRead);
+});
+
+const problem: Problem = {
+  cause: 'polls_late',
+  what: 'polls are late',
+  since: '2026-01-01T00:00:00.000Z',
+  affects: ['1/lists'],
+  byItself: 'nothing',
+  remedy: 'research-mirror start',
+};
+const LATER = Date.parse('2026-01-01T00:10:00.000Z');
+
+it('a problem’s line says what, where, since when, what happens by itself, and the remedy', () => {
+  expect(problemLine(problem, LATER)).toBe(
+    'polls are late; affects 1/lists; since 10 min ago; by itself: nothing; do: research-mirror start',
+  );
+  expect(problemLine({ ...problem, since: null, affects: [], remedy: null }, LATER)).toBe(
+    'polls are late; by itself: nothing',
+  );
+});
+
+it.each([
+  [['1', '2', '3', '4'], '1, 2, 3, 4'],
+  [['1', '2', '3', '4', '5'], '5 accounts'],
+  [['1/a', '1/b', '1/c', '1/d', '1/e'], '5 collections of account 1'],
+  [['1/a', '1/b', '2/a', '2/b', '3/a'], '5 collections of 3 accounts'],
+])('a problem as one line counts what is too many to be named: %j', (affects, words) => {
+  expect(problemLine({ ...problem, affects }, LATER)).toContain(`; affects ${words}; `);
+});
+
+const finding: fc.Arbitrary<Finding> = fc.record(
+  {
+    cause: fc.constantFrom(...PROBLEM_CAUSES.slice(0, 3)),
+    what: fc.constantFrom('a', 'b'),
+    since: fc.constantFrom(null, '2026-01-01T00:00:00.000Z', '2026-01-02T00:00:00.000Z'),
+    byItself: fc.constant('it passes'),
+    remedy: fc.constantFrom(null, 'do'),
+    where: fc.constantFrom('1/lists', '1', '2'),
+    origin: fc.constantFrom('x', 'y'),
+  },
+  { requiredKeys: ['cause', 'what', 'byItself'] },
+);
+
+it('each finding is in one problem, each origin has one problem, and the worst comes first', () => {
+  fc.assert(
+    fc.property(fc.array(finding), (findings) => {
+      const problems = groupProblems(findings);
+      const origins = findings.map(({ cause, origin, what, remedy }) =>
+        JSON.stringify([cause, origin ?? [what, remedy]]),
+      );
+      expect(problems).toHaveLength(new Set(origins).size);
+      // Those of one cause stay in the order in which they were found.
+      const place = (origin: string): number =>
+        PROBLEM_CAUSES.indexOf((JSON.parse(origin) as [Finding['cause']])[0]);
+      const worstFirst = [...new Set(origins)].toSorted((one, other) => place(one) - place(other));
+      for (const [index, { cause, where, since }] of findings.entries()) {
+        const problem = problems[worstFirst.indexOf(origins[index] ?? '')];
+        expect(problem?.cause).toBe(cause);
+        if (where !== undefined) expect(problem?.affects).toContain(where);
+        if (typeof since === 'string') expect((problem?.since ?? '') <= since).toBe(true);
+      }
+      const affected = problems.reduce((sum, { affects }) => sum + affects.length, 0);
+      expect(affected).toBeLessThanOrEqual(findings.length);
+    }),
+  );
 });

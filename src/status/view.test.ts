@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import {
   before,
   sampleAccount,
@@ -13,155 +13,144 @@ import type { AccountStatus, StatusReport } from './status-report.ts';
 import { PAGE_STATES } from '../../test/browser/page-states.ts';
 import { reportView } from './status-page.ts';
 
-const ofReport = async (
-  report: StatusReport,
-  userId?: string,
-  latestRows = sampleLatestRows(),
-): Promise<string> => String(reportView({ report, userId, latestRows }));
-const viewOf = async (...accounts: AccountStatus[]): Promise<string> => ofReport(sampleReport({ accounts }));
+const ofReport = (report: StatusReport, userId?: string, latestRows = sampleLatestRows()): string =>
+  String(reportView({ report, userId, latestRows }));
+const viewOf = (...accounts: AccountStatus[]): string => ofReport(sampleReport({ accounts }));
 
-it('the page has notes right below the problems', async () => {
-  const view = await ofReport(sampleReport({ notes: ['look at the quarantine'] }));
+it('the page has notes right below the problems', () => {
+  const view = ofReport(sampleReport({ notes: ['look at the quarantine'] }));
   expect(view).toMatch(/<\/section>\s*<ul class="notes" aria-label="Notes">\s*<li>look at the quarantine</);
 });
 
-it('many accounts have a line each, which links to their own page', async () => {
+it('many accounts have a line each, which links to their own page', () => {
   const accounts = ['1', '2'].map((userId) => sampleAccount({ userId }));
-  const all = await viewOf(...accounts);
+  const all = viewOf(...accounts);
   expect(all).toContain('href="accounts/2"');
   for (const part of ['Webhook', 'research_jobs', 'Latest changes']) expect(all).not.toContain(part);
-  const own = await ofReport(sampleReport({ accounts }), '2');
+  const own = ofReport(sampleReport({ accounts }), '2');
   expect(own).toContain('Account 2 is healthy');
   expect(own).toContain('href="../rows?user=2&amp;collection=lists"');
 });
 
-describe('the page of an account', () => {
-  it('has the problems and errors that concern it, and those of the whole mirror', async () => {
-    const accounts = ['4', '42'].map((userId) => sampleAccount({ userId }));
-    const problems = [
-      sampleProblem({ what: 'of its list', affects: ['42/lists'] }),
-      sampleProblem({ what: 'of all', affects: [] }),
-    ];
-    const report = sampleReport({ accounts, problems, healthy: false });
-    const [first, second] = [await ofReport(report, '4'), await ofReport(report, '42')];
-    expect(first).toContain('Account 4 needs attention');
-    expect([first, second].map((view) => [view.includes('of its list'), view.includes('of all')])).toEqual([
-      [false, true],
-      [true, true],
-    ]);
-    expect([first, second].map((view) => view.includes('was answered 503: busy'))).toEqual([false, true]);
-  });
-
-  it('says a cause once if all collections have it', async () => {
-    const down = (name: string): string => `GET /v1/${name} was answered 503: maintenance`;
-    const collections = COLLECTION_NAMES.map((collection) =>
-      sampleCollection({ collection, state: 'failing', lastError: down(collection) }),
-    );
-    const accounts = [sampleAccount({ collections })];
-    const affects = COLLECTION_NAMES.map((collection) => `42/${collection}`);
-    const errors = COLLECTION_NAMES.map((collection, n) => ({
-      at: before(n),
-      where: `42/${collection}`,
-      message: down(collection),
-    }));
-    errors.push({ at: before(60), where: '42/lists', message: 'GET /v1/lists was answered 404' });
-    const problems = [sampleProblem({ cause: 'service_down', what: down('account'), affects })];
-    const view = await ofReport(sampleReport({ accounts, problems, errors, healthy: false }));
-    expect(view.match(/503: maintenance/g)).toHaveLength(2);
-    expect(view.match(/class="chip failing">failing</g)).toHaveLength(6);
-    const words = view.replaceAll(/<[^>]*>/g, ' ').replaceAll(/\s+/g, ' ');
-    expect(words).toContain('0 s ago 42/account and 5 others GET /v1/account was answered 503: maintenance');
-    expect(words).toContain('60 s ago 42/lists GET /v1/lists was answered 404');
-    // Without a problem, each collection says it.
-    const alone = await ofReport(sampleReport({ accounts, errors: [] }));
-    expect(alone.match(/503: maintenance/g)).toHaveLength(6);
-  });
-
-  it('says how long its credits last', async () => {
-    const credits = async (left: string, burntLastDay: string | null): Promise<string | undefined> =>
-      /<dt>Credits<\/dt>[\s\S]*?<\/dd>/
-        .exec(await viewOf(sampleAccount({ credits: { left, burntLastDay } })))?.[0]
-        .replaceAll(/<[^>]*>/g, '')
-        .replaceAll(/\s+/g, ' ');
-    expect(await credits('1200.50', '75.25')).toBe(
-      'Credits 1,200.5 75.25 burnt in the last 24 h: 15 d left ',
-    );
-    expect(await credits('10', '75')).toContain('less than a day left');
-    expect(await credits('10', '0')).toContain('none burnt');
-    expect(await credits('10', null)).toContain('no history is kept');
-    expect(await viewOf(sampleAccount({ credits: null }))).not.toContain('Credits');
-  });
-
-  it('says which parts can’t be read now', async () => {
-    const view = String(reportView({ report: sampleReport(), userId: '42', latestRows: undefined }));
-    expect(view).toContain('This can’t be read now');
-  });
+it('the page of an account has the problems and errors that concern it, and those of the whole mirror', () => {
+  const accounts = ['4', '42'].map((userId) => sampleAccount({ userId }));
+  const problems = [
+    sampleProblem({ what: 'of its list', affects: ['42/lists'] }),
+    sampleProblem({ what: 'of all', affects: [] }),
+  ];
+  const report = sampleReport({ accounts, problems, healthy: false });
+  const [first, second] = [ofReport(report, '4'), ofReport(report, '42')];
+  expect(first).toContain('Account 4 needs attention');
+  const words = ['of its list', 'of all', 'was answered 503: busy'];
+  expect(words.map((each) => [first.includes(each), second.includes(each)])).toEqual([
+    [false, true],
+    [true, true],
+    [false, true],
+  ]);
 });
 
-describe('the line of an account', () => {
-  it('has no known state while the report is old', async () => {
-    const accounts = ['1', '2'].map((userId) => sampleAccount({ userId }));
-    const old = { report: sampleReport({ accounts }), userId: undefined, latestRows: undefined };
-    const view = String(reportView({ ...old, why: 'the database is away' }));
-    expect(view.match(/class="chip idle">not known</g)).toHaveLength(2);
-    expect(view).not.toContain('chip current');
-  });
-
-  it('comes first if the account has a problem, and names it', async () => {
-    const quiet = { walks: [], budgets: [], credits: { left: '1234.5', burntLastDay: null } };
-    const fine = ['1', '2', '3'].map((userId) => sampleAccount({ ...quiet, userId }));
-    const collections = [sampleCollection({ state: 'failing' }), sampleCollection()];
-    const late = sampleProblem({ affects: ['2/lists (of all)'] });
-    const accounts = [...fine, sampleAccount({ ...quiet, userId: '9', collections })];
-    const problems = [sampleProblem({ affects: ['9/research_jobs'] }), late];
-    const view = await ofReport(sampleReport({ accounts, problems, healthy: false }));
-    const lines = [...view.matchAll(/href="accounts\/(\d+)"[\s\S]*?class="chip (\w+)">([^<]*)</g)];
-    expect(lines.map(([, user, kind, text]) => `${user} ${kind} ${text?.trim()}`)).toEqual([
-      '2 overdue needs attention',
-      '9 failing 1 failing',
-      '1 current current',
-      '3 current current',
-    ]);
-    expect(view).toMatch(/data-label="Credits"[^>]*>\s*1,234\.5\s*</);
-  });
-
-  it('has a line for each program, which says how many accounts it reads', async () => {
-    const { processes } = sampleReport();
-    const [first] = processes;
-    const other = { ...first, processId: 'p2', pid: 77, host: 'west' } as (typeof processes)[number];
-    const accounts = ['1', '2', '3'].map((userId) =>
-      sampleAccount({ userId, owner: userId === '3' ? 'p2' : 'p1' }),
-    );
-    const shared = await ofReport(sampleReport({ processes: [...processes, other], accounts }));
-    expect(shared).toMatch(/process 77, begun 25 h ago, reads 1 account\b/);
-    const alone = await ofReport(sampleReport({ accounts }));
-    expect(alone).toMatch(/, reads 2 accounts/);
-  });
+it('the page of an account says a cause once if all collections have it', () => {
+  const down = (name: string): string => `GET /v1/${name} was answered 503: maintenance`;
+  const collections = COLLECTION_NAMES.map((collection) =>
+    sampleCollection({ collection, state: 'failing', lastError: down(collection) }),
+  );
+  const accounts = [sampleAccount({ collections })];
+  const affects = COLLECTION_NAMES.map((collection) => `42/${collection}`);
+  const errors = COLLECTION_NAMES.map((collection, n) => ({
+    at: before(n),
+    where: `42/${collection}`,
+    message: down(collection),
+  }));
+  errors.push({ at: before(60), where: '42/lists', message: 'GET /v1/lists was answered 404' });
+  const problems = [sampleProblem({ cause: 'service_down', what: down('account'), affects })];
+  const view = ofReport(sampleReport({ accounts, problems, errors, healthy: false }));
+  expect(view.match(/503: maintenance/g)).toHaveLength(2);
+  expect(view.match(/class="chip failing">failing</g)).toHaveLength(6);
+  const words = view.replaceAll(/<[^>]*>/g, ' ').replaceAll(/\s+/g, ' ');
+  expect(words).toContain('0 s ago 42/account and 5 others GET /v1/account was answered 503: maintenance');
+  expect(words).toContain('60 s ago 42/lists GET /v1/lists was answered 404');
+  // Without a problem, each collection says it.
+  const alone = ofReport(sampleReport({ accounts, errors: [] }));
+  expect(alone.match(/503: maintenance/g)).toHaveLength(6);
 });
 
-it('the next run is due once its time is past', async () => {
+it.each([
+  ['1200.50', '75.25', 'Credits 1,200.5 75.25 burnt in the last 24 h: 15 d left '],
+  ['10', '75', 'less than a day left'],
+  ['10', '0', 'none burnt'],
+  ['10', null, 'no history is kept'],
+])(
+  'the page of an account says how long its credits last: %s, of which %s were burnt',
+  (left, burntLastDay, says) => {
+    const view = viewOf(sampleAccount({ credits: { left, burntLastDay } })).replaceAll(/<[^>]*>/g, '');
+    expect(view.replaceAll(/\s+/g, ' ')).toContain(says);
+    expect(viewOf(sampleAccount({ credits: null }))).not.toContain('Credits');
+  },
+);
+
+it('the page of an account says which parts can’t be read now', () => {
+  const view = String(reportView({ report: sampleReport(), userId: '42', latestRows: undefined }));
+  expect(view).toContain('This can’t be read now');
+});
+
+it('the line of an account has no known state while the report is old', () => {
+  const accounts = ['1', '2'].map((userId) => sampleAccount({ userId }));
+  const old = { report: sampleReport({ accounts }), userId: undefined, latestRows: undefined };
+  const view = String(reportView({ ...old, why: 'the database is away' }));
+  expect(view.match(/class="chip idle">not known</g)).toHaveLength(2);
+  expect(view).not.toContain('chip current');
+});
+
+it('the line of an account comes first if the account has a problem, and names it', () => {
+  const quiet = { walks: [], budgets: [], credits: { left: '1234.5', burntLastDay: null } };
+  const fine = ['1', '2', '3'].map((userId) => sampleAccount({ ...quiet, userId }));
+  const collections = [sampleCollection({ state: 'failing' }), sampleCollection()];
+  const late = sampleProblem({ affects: ['2/lists (of all)'] });
+  const accounts = [...fine, sampleAccount({ ...quiet, userId: '9', collections })];
+  const problems = [sampleProblem({ affects: ['9/research_jobs'] }), late];
+  const view = ofReport(sampleReport({ accounts, problems, healthy: false }));
+  const lines = [...view.matchAll(/href="accounts\/(\d+)"[\s\S]*?class="chip (\w+)">([^<]*)</g)];
+  expect(lines.map(([, user, kind, text]) => `${user} ${kind} ${text?.trim()}`)).toEqual([
+    '2 overdue needs attention',
+    '9 failing 1 failing',
+    '1 current current',
+    '3 current current',
+  ]);
+  expect(view).toMatch(/data-label="Credits"[^>]*>\s*1,234\.5\s*</);
+});
+
+it('the page has a line for each program, which says how many accounts it reads', () => {
+  const accounts = ['p1', 'p1', 'p2'].map((owner, nth) => sampleAccount({ userId: String(nth), owner }));
+  const processes = ['p1', 'p2'].flatMap((processId) =>
+    sampleReport().processes.map((each) => ({ ...each, processId, host: processId })),
+  );
+  const view = ofReport(sampleReport({ processes, accounts }));
+  expect(view).toMatch(/on p1, .*, reads 2 accounts\b[\s\S]*on p2, .*, reads 1 account\b/);
+});
+
+it('the next run is due once its time is past', () => {
   const collections = [sampleCollection({ nextPollAt: before(45), nextFullAt: before(-7200) })];
-  const view = await viewOf(sampleAccount({ collections }));
+  const view = viewOf(sampleAccount({ collections }));
   expect(view).toMatch(/data-label="Next poll"\s*>\s*<time[^>]*>due /);
   expect(view).toMatch(/data-label="Next full walk"\s*>\s*<time[^>]*>in 2 h /);
 });
 
-it('the latest changes link to their rows', async () => {
+it('the latest changes link to their rows', () => {
   const key = 'w/1?#';
   const latestRows = [sampleHit(), sampleHit({ row: { userId: '42', collection: 'watchlist', key } })];
-  const view = await ofReport(sampleReport(), undefined, latestRows);
+  const view = ofReport(sampleReport(), undefined, latestRows);
   expect(view).toContain('href="rows?user=42&amp;collection=research_jobs&amp;key=17"');
   expect(view).toContain('href="rows?user=42&amp;collection=watchlist&amp;key=w%2F1%3F%23"');
-  expect(await ofReport(sampleReport(), undefined, [])).not.toContain('Latest changes');
+  expect(ofReport(sampleReport(), undefined, [])).not.toContain('Latest changes');
 });
 
-it('deletions that wait say how many, why, what happens, and which rows', async () => {
-  const view = (await ofReport((PAGE_STATES['deletions'] ?? sampleReport)())).replaceAll(/\s+/g, ' ');
+it('deletions that wait say how many, why, what happens, and which rows', () => {
+  const view = ofReport((PAGE_STATES['deletions'] ?? sampleReport)()).replaceAll(/\s+/g, ' ');
   expect(view).toMatch(
     /<code>research_jobs<\/code>: 12,000 of 48,210, missed since 2 h ago: the brake holds them.*sync research_jobs --full --accept-deletions/,
   );
   expect(view).toMatch(/by itself: the next reading of them decides \(in 40 s\)/);
   expect(view).toMatch(/by itself: the next full walk decides \(in 12 h\)/);
   expect(view).toContain('href="rows?user=42&amp;collection=research_jobs&amp;key=48001"');
-  expect(await viewOf(sampleAccount())).not.toContain('Deletions that wait');
+  expect(viewOf(sampleAccount())).not.toContain('Deletions that wait');
 });

@@ -1,6 +1,6 @@
 import { Unusable } from '@research-mirror/runtime/errors';
 import { Stopped } from '@research-mirror/runtime/service';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { KeyRefused } from '../model/errors.ts';
 import {
   exitCodeOf,
@@ -12,26 +12,24 @@ import {
   UsageError,
 } from './shell.ts';
 
-describe('a failure', () => {
-  it('is printed in one line with its causes, and with its stack only when asked', () => {
-    const error = new Unusable('the database refuses', { cause: new Error('no right') });
-    expect(failureText(error, false)).toBe('research-mirror: the database refuses: no right\n');
-    expect(failureText(error, true)).toContain('shell.test.ts');
-    expect(exitCodeOf(error)).toBe(3);
-  });
+it('a failure is printed in one line with its causes, and with its stack only when asked', () => {
+  const error = new Unusable('the database refuses', { cause: new Error('no right') });
+  expect(failureText(error, false)).toBe('research-mirror: the database refuses: no right\n');
+  expect(failureText(error, true)).toContain('shell.test.ts');
+  expect(exitCodeOf(error)).toBe(3);
+});
 
-  it('names the variable if the service refuses the key', () => {
-    expect(failureText(new KeyRefused('GET /v1/ping was answered 401', 401), false)).toBe(
-      'research-mirror: GET /v1/ping was answered 401; set a good MIRROR_API_KEY\n',
-    );
-  });
+it('a failure names the variable if the service refuses the key', () => {
+  expect(failureText(new KeyRefused('GET /v1/ping was answered 401', 401), false)).toBe(
+    'research-mirror: GET /v1/ping was answered 401; set a good MIRROR_API_KEY\n',
+  );
+});
 
-  it('prints nothing if the output is closed, and an interrupt has its own exit code', () => {
-    expect(failureText(new OutputClosed(), false)).toBe('');
-    expect(failureText(new Stopped('it'), true)).toBe('research-mirror: interrupted\n');
-    expect(exitCodeOf(new Stopped('it'))).toBe(130);
-    expect(exitCodeOf(new UsageError('no'))).toBe(2);
-  });
+it('a failure prints nothing if the output is closed, and an interrupt has its own exit code', () => {
+  expect(failureText(new OutputClosed(), false)).toBe('');
+  expect(failureText(new Stopped('it'), true)).toBe('research-mirror: interrupted\n');
+  expect(exitCodeOf(new Stopped('it'))).toBe(130);
+  expect(exitCodeOf(new UsageError('no'))).toBe(2);
 });
 
 it('two signals within half a second are one, and a later one is a repetition', () => {

@@ -1,9 +1,9 @@
 import { type SuspectedRows, waitingDeletions } from '../../src/status/waiting.ts';
 import { judge } from '../../src/status/problems.ts';
-import { COLLECTION_NAMES, type CollectionName } from '../../src/model/collections.ts';
+import { COLLECTION_NAMES } from '../../src/model/collections.ts';
 import { SERVICE_DOWN } from '../../src/model/errors.ts';
 import type { Hit } from '../../src/status/lookup.ts';
-import type { AccountStatus, StatusReport } from '../../src/status/status-report.ts';
+import type { AccountStatus, CollectionStatus, StatusReport } from '../../src/status/status-report.ts';
 import {
   before,
   sampleAccount,
@@ -29,19 +29,18 @@ function judged(accounts: readonly AccountStatus[], changes: Partial<StatusRepor
 }
 
 const quiet = { walks: [], email: 'ada@example.com' } as const;
-const twenty = (change: (account: AccountStatus, index: number) => AccountStatus): AccountStatus[] =>
-  Array.from({ length: 20 }, (_, index) =>
-    change(
-      sampleAccount({
-        ...quiet,
-        userId: String(1_001 + index),
-        email: `accounts+${index}@a-long-name.example.com`,
-      }),
-      index,
-    ),
-  );
+/** @param failing what differs in an account's collections */
+const twenty = (failing: (name: string, index: number) => Partial<CollectionStatus>): AccountStatus[] =>
+  Array.from({ length: 20 }, (_, index) => {
+    const email = `accounts+${index}@a-long-name.example.com`;
+    const collections = sampleAccount().collections.map((each) => ({
+      ...each,
+      ...failing(each.collection, index),
+    }));
+    return sampleAccount({ ...quiet, userId: String(1_001 + index), email, collections });
+  });
 
-const down: Partial<Parameters<typeof sampleCollection>[0]> = {
+const down: Partial<CollectionStatus> = {
   state: 'failing',
   lastError: `${SERVICE_DOWN}GET /v1/lists was answered 503: maintenance`,
   failingSince: before(900),
@@ -50,59 +49,36 @@ const down: Partial<Parameters<typeof sampleCollection>[0]> = {
 
 /** Suspected deletions of each kind. */
 function waiting(): StatusReport {
-  const of = (
-    collection: CollectionName,
-    cause: SuspectedRows['cause'],
-    rows: number,
-    ago: number,
-  ): SuspectedRows => ({
-    userId: '42',
-    collection,
-    cause,
-    rows,
-    since: new Date(before(ago)),
-    latest: new Date(before(ago)),
-    why:
-      cause === 'refused'
-        ? 'update or delete on table "bulk_research_jobs" violates foreign key constraint "note_bulk_job_id_fkey" on table "note" (23503)'
-        : null,
-    examples:
-      collection === 'list_items' ? [`17:${LONG}`, '17:b'] : ['48001', '48002', '48003', '48004', '48005'],
-  });
+  const examples = ['48001', '48002', '48003', '48004', '48005'];
+  const why =
+    'update or delete on table "bulk_research_jobs" violates foreign key constraint "note_bulk_job_id_fkey" on table "note" (23503)';
+  const of = (ago: number, missed: Pick<SuspectedRows, 'collection' | 'cause' | 'rows'>): SuspectedRows => {
+    const at = new Date(before(ago));
+    return { userId: '42', since: at, latest: at, why: null, examples, ...missed };
+  };
   const missed = [
-    of('research_jobs', 'brake', 12_000, 7_300),
-    of('bulk_research_jobs', 'refused', 2, 5_000),
-    of('watchlist', 'item_without_id', 2, 4_000),
-    of('lists', 'second_proof', 1, 20),
-    of('list_items', 'full_walk', 37, 3_000),
+    of(7_300, { collection: 'research_jobs', cause: 'brake', rows: 12_000 }),
+    { ...of(5_000, { collection: 'bulk_research_jobs', cause: 'refused', rows: 2 }), why },
+    of(4_000, { collection: 'watchlist', cause: 'item_without_id', rows: 2 }),
+    of(20, { collection: 'lists', cause: 'second_proof', rows: 1 }),
+    {
+      ...of(3_000, { collection: 'list_items', cause: 'full_walk', rows: 37 }),
+      examples: [`17:${LONG}`, '17:b'],
+    },
   ];
-  const collections = COLLECTION_NAMES.map((collection) =>
-    sampleCollection({
-      collection,
-      liveRows: 48_210,
-      heldDeletions: collection === 'research_jobs' ? 12_000 : 0,
-      waitingDeletions:
-        missed.find((each) => each.collection === collection && each.cause !== 'brake')?.rows ?? 0,
-    }),
-  );
+  const collections = COLLECTION_NAMES.map((collection) => {
+    const { cause, rows = 0 } = missed.find((each) => each.collection === collection) ?? {};
+    const counts = cause === 'brake' ? { heldDeletions: rows } : { waitingDeletions: rows };
+    return sampleCollection({ collection, liveRows: 48_210, ...counts });
+  });
   const accounts = [sampleAccount({ ...quiet, collections })];
   return judged(accounts, { deletions: waitingDeletions(accounts, missed, true, 60_000) });
 }
 
 function twentyWithOneFailing(): StatusReport {
-  const failing = {
-    state: 'failing',
-    lastError: 'GET /v1/lists was answered 500: no',
-    failingSince: before(300),
-  } as const;
-  return judged(
-    twenty((account, index) => ({
-      ...account,
-      collections: account.collections.map((each) =>
-        index === 13 && each.collection === 'lists' ? { ...each, ...failing } : each,
-      ),
-    })),
-  );
+  const lastError = 'GET /v1/lists was answered 500: no';
+  const failing = { state: 'failing', lastError, failingSince: before(300) } as const;
+  return judged(twenty((name, index) => (index === 13 && name === 'lists' ? failing : {})));
 }
 
 /** What the page may have to show, by name; a state that throws is one in which no report can be made. */
@@ -112,13 +88,9 @@ export const PAGE_STATES: Readonly<Record<string, () => StatusReport>> = {
   // On that account's own page.
   'one-of-twenty': twentyWithOneFailing,
   outage: () =>
-    judged(
-      twenty((account) => ({
-        ...account,
-        collections: account.collections.map((each) => ({ ...each, ...down })),
-      })).slice(0, 6),
-      { errors: [{ at: before(10), where: '1001/lists', message: String(down.lastError) }] },
-    ),
+    judged(twenty(() => down).slice(0, 6), {
+      errors: [{ at: before(10), where: '1001/lists', message: String(down.lastError) }],
+    }),
   fresh: () => judged([], { keys: { good: 0, refused: 0, moved: 0, unasked: 1 } }),
   unreachable: () => {
     throw new Error('the database did not answer within 4 s');

@@ -4,10 +4,9 @@ import { eventually } from '@research-mirror/runtime/testing/eventually';
 import type { Hit } from '../../src/status/lookup.ts';
 import type { StatusReport } from '../../src/status/status-report.ts';
 import { createMetrics } from '../../src/status/metrics.ts';
-import { sampleLookups } from '../support/processes/sample-lookups.ts';
 import type { Lookups } from '../../src/status/lookup-routes.ts';
 import { createStatusServer, type StatusServer } from '../../src/status/server.ts';
-import { sampleReport } from '../support/processes/status-report.ts';
+import { sampleLookups, sampleReport } from '../support/processes/status-report.ts';
 import { LATEST_ROWS, PAGE_STATES, PATHS } from './page-states.ts';
 
 interface Served {

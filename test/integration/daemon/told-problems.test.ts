@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { Webhook } from 'standardwebhooks';
 import { listen, type LoopbackServer } from '@research-mirror/runtime/testing/loopback-server';
 import { createNotifyReceiver, type NotifyReceiver } from '../../../src/daemon/notify-receiver.ts';
@@ -100,118 +100,100 @@ async function during(seconds: number, ...daemons: (() => Promise<void>)[]): Pro
 
 const said = (): string[] => told.map((each) => each.said);
 
-describe('problems are told', () => {
-  it('once when they begin and once when they end: an outage of 50 accounts is two messages, of two daemons', async () => {
-    const failing = (nth: number): AccountStatus => {
-      const lastError =
-        nth % 7 === 0 ? `GET /v1/lists was answered 502: try ${nth}` : 'the service is down: answered 502';
-      return sampleAccount({
-        userId: String(nth),
-        collections: [sampleCollection({ state: 'failing', lastError })],
-      });
-    };
-    const outage = Array.from({ length: 50 }, (_, nth) => failing(nth));
-    let accounts: readonly AccountStatus[] = [];
-    const found = (): Problems =>
-      judge(sampleReport({ accounts }), []).problems.filter(({ cause }) => cause !== 'nothing_mirrored');
-    const both = [daemon(found), daemon(found)];
-    await during(60, ...both);
-    accounts = outage;
-    await during(40, ...both);
-    expect(said()).toEqual([]);
-    await during(600, ...both);
-    expect(said()).toEqual(['+ the service is down: answered 502']);
-    accounts = outage.slice(3, 9);
-    await during(40, ...both);
-    accounts = [];
-    await during(600, ...both);
-    expect(said()).toEqual(['+ the service is down: answered 502', '- the service is down: answered 502']);
+it('problems are told once when they begin and once when they end: an outage of 50 accounts is two messages, of two daemons', async () => {
+  const outage = Array.from({ length: 50 }, (_, nth) => {
+    const lastError =
+      nth % 7 === 0 ? `GET /v1/lists was answered 502: try ${nth}` : 'the service is down: answered 502';
+    const collections = [sampleCollection({ state: 'failing', lastError })];
+    return sampleAccount({ userId: String(nth), collections });
   });
+  let accounts: readonly AccountStatus[] = [];
+  const found = (): Problems =>
+    judge(sampleReport({ accounts }), []).problems.filter(({ cause }) => cause !== 'nothing_mirrored');
+  const both = [daemon(found), daemon(found)];
+  await during(60, ...both);
+  accounts = outage;
+  await during(40, ...both);
+  expect(said()).toEqual([]);
+  await during(600, ...both);
+  expect(said()).toEqual(['+ the service is down: answered 502']);
+  accounts = outage.slice(3, 9);
+  await during(40, ...both);
+  accounts = [];
+  await during(600, ...both);
+  expect(said()).toEqual(['+ the service is down: answered 502', '- the service is down: answered 502']);
+});
 
-  it('not if they lasted only a moment', async () => {
-    let problems: Problems = [sampleProblem()];
-    const one = daemon(() => problems);
-    await during(40, one);
-    problems = [];
-    await during(300, one);
-    expect(said()).toEqual([]);
-  });
+it('problems that lasted only a moment are not told', async () => {
+  let problems: Problems = [sampleProblem()];
+  const one = daemon(() => problems);
+  await during(40, one);
+  problems = [];
+  await during(300, one);
+  expect(said()).toEqual([]);
+});
 
-  it('again with the same ID by any daemon if their sender does not know that they arrived', async () => {
-    let problems: Problems = [sampleProblem()];
-    const [one, two] = [daemon(() => problems), daemon(() => problems)];
-    answers = [503];
-    await during(80, one);
-    // The first daemon is gone. After half a minute, the other one takes its message.
-    await during(20, two);
-    const [first] = told;
-    expect(said()).toEqual(['+ polls are late']);
-    await during(20, two);
-    expect(told).toEqual([first, first]);
-    problems = [];
-    await during(200, two);
-    expect(told.slice(2)).toEqual([{ said: '- polls are late', id: first?.id.replace('began', 'ended') }]);
-  });
+it('problems are told again with the same ID by any daemon if their sender does not know that they arrived', async () => {
+  let problems: Problems = [sampleProblem()];
+  const [one, two] = [daemon(() => problems), daemon(() => problems)];
+  answers = [503];
+  await during(80, one);
+  // The first daemon is gone. After half a minute, the other one takes its message.
+  await during(20, two);
+  const [first] = told;
+  expect(said()).toEqual(['+ polls are late']);
+  await during(20, two);
+  expect(told).toEqual([first, first]);
+  problems = [];
+  await during(200, two);
+  expect(told.slice(2)).toEqual([{ said: '- polls are late', id: first?.id.replace('began', 'ended') }]);
+});
 
-  it('by one of several daemons that look at the same moment', async () => {
-    const one = daemon(() => [sampleProblem()]);
-    answers = [503];
-    await during(80, one);
-    await pass(60);
-    const stores = Array.from({ length: 6 }, () => createProblemStore(database.db));
-    const taken = await Promise.all(stores.map((store) => store.take()));
-    expect(taken.filter((each) => each !== undefined)).toHaveLength(1);
-  });
+it('problems are told by one of several daemons that look at the same moment', async () => {
+  const one = daemon(() => [sampleProblem()]);
+  answers = [503];
+  await during(80, one);
+  await pass(60);
+  const taken = await Promise.all(Array.from({ length: 6 }, () => createProblemStore(database.db).take()));
+  expect(taken.filter((each) => each !== undefined)).toHaveLength(1);
+});
 
-  it('in order, begin before end, however long the receiver is away, which is logged once', async () => {
-    const log: string[] = [];
-    let problems: Problems = [sampleProblem()];
-    const one = daemon(() => problems, log);
-    answers = Array.from({ length: 8 }, () => 503);
-    await during(600, one);
-    problems = [];
-    await during(3_000, one);
-    expect(said()).toEqual([...Array.from({ length: 9 }, () => '+ polls are late'), '- polls are late']);
-    expect(new Set(told.slice(0, 9).map(({ id }) => id)).size).toBe(1);
-    expect(log).toEqual([
-      expect.stringMatching(
-        /^a message to MIRROR_NOTIFY_URL is tried again, .*127.0.0.1:\d+ answered with 503$/,
-      ),
-      expect.stringMatching(/^messages reach 127.0.0.1:\d+ again$/),
-    ]);
-    expect(log.join()).not.toContain('secret');
-  });
+it('problems are told in order, begin before end, however long the receiver is away, which is logged once', async () => {
+  const log: string[] = [];
+  let problems: Problems = [sampleProblem()];
+  const one = daemon(() => problems, log);
+  answers = Array.from({ length: 8 }, () => 503);
+  await during(600, one);
+  problems = [];
+  await during(3_000, one);
+  expect(said()).toEqual([...Array.from({ length: 9 }, () => '+ polls are late'), '- polls are late']);
+  expect(new Set(told.slice(0, 9).map(({ id }) => id)).size).toBe(1);
+  const failed = /^a message to MIRROR_NOTIFY_URL is tried again, .*127.0.0.1:\d+ answered with 503$/;
+  const reached = /^messages reach 127.0.0.1:\d+ again$/;
+  expect(log).toEqual([expect.stringMatching(failed), expect.stringMatching(reached)]);
+  expect(log.join()).not.toContain('secret');
+});
 
-  it('ten times in an hour at most', async () => {
-    let nth = 0;
-    const one = daemon(() => (nth % 2 === 0 ? [sampleProblem({ what: `no ${'x'.repeat(nth)}` })] : []));
-    for (; nth < 24; nth += 1) await during(140, one);
-    expect(said().filter((each) => each.startsWith('+'))).toHaveLength(10);
-    expect(said().filter((each) => each.startsWith('-'))).toHaveLength(10);
-  });
+it('problems are told ten times in an hour at most', async () => {
+  let nth = 0;
+  const one = daemon(() => (nth % 2 === 0 ? [sampleProblem({ what: `no ${'x'.repeat(nth)}` })] : []));
+  for (; nth < 24; nth += 1) await during(140, one);
+  for (const sign of ['+', '-']) expect(said().filter((each) => each.startsWith(sign))).toHaveLength(10);
+});
 
-  it('from memory if the database is away for a minute, with one message for its end', async () => {
-    const DOWN = 'the database can’t be reached: refused';
-    let problems: Problems | undefined;
-    const found = (): Problems => {
-      if (problems === undefined) throw new Error(DOWN);
-      return problems;
-    };
-    const look = daemon(found);
-    for (let nth = 0; nth < 3; nth += 1) {
-      passed += 20_000;
-      await look();
-    }
-    expect(said()).toEqual([]);
-    answers = [500];
-    for (let nth = 0; nth < 60; nth += 1) {
-      passed += 20_000;
-      await look();
-    }
-    problems = [];
-    await during(60, look);
-    const line = DOWN;
-    expect(said()).toEqual([`+ ${line}`, `+ ${line}`, `- ${line}`]);
-    expect(told[0]?.id).toBe(told[1]?.id);
+it('problems are told from memory if the database is away for a minute, with one message for its end', async () => {
+  const DOWN = 'the database can’t be reached: refused';
+  let away = true;
+  const look = daemon(() => {
+    if (away) throw new Error(DOWN);
+    return [];
   });
+  await during(60, look);
+  expect(said()).toEqual([]);
+  answers = [500];
+  await during(1_200, look);
+  away = false;
+  await during(60, look);
+  expect(said()).toEqual([`+ ${DOWN}`, `+ ${DOWN}`, `- ${DOWN}`]);
+  expect(told[0]?.id).toBe(told[1]?.id);
 });

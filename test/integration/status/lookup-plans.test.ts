@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Database } from '../../../src/postgres/pool.ts';
-import { newestRows, readRow, searchMirror } from '../../../src/status/lookup-store.ts';
+import { latestRows, newestRows, readRow, searchMirror } from '../../../src/status/lookup-store.ts';
 import { parentsWithRows } from '../../../src/mirror/live-rows.ts';
 import { createMigratedTestDatabase, openTestDatabase } from '../../support/databases/migrated-database.ts';
 
@@ -90,6 +90,12 @@ const STATISTICS = [
   ['without statistics', 'select 1'],
   ['with statistics', 'analyze'],
 ] as const;
+
+it.each(STATISTICS)('the latest changes are read at the ends of indexes, %s', async (_, prepare) => {
+  await run(prepare);
+  const pages = await touchedBy(async () => expect(await latestRows(database.db, '1')).toHaveLength(20));
+  expect(Math.max(pages, FEW)).toBe(FEW);
+});
 
 it.each(STATISTICS)('a search reads a few pages for each account and list, %s', async (_, prepare) => {
   await run(prepare);

@@ -8,13 +8,8 @@ import { testAccounts } from '../../support/mirror/test-accounts.ts';
 
 const make = testAccounts();
 
-function read(
-  account: MirroredAccount,
-  collection: CollectionName,
-  key: string,
-): Promise<RowStory | undefined> {
-  return readRow(account.database.db, { userId: account.fence.userId, collection, key });
-}
+const read = ({ database, fence: { userId } }: MirroredAccount, collection: CollectionName, key: string) =>
+  readRow(database.db, { userId, collection, key });
 
 /** Makes its readings due. */
 const schedule = (account: MirroredAccount, name: CollectionName): Promise<unknown> =>
@@ -37,10 +32,7 @@ it('a row has its columns in their order, its item, and its changes with their f
   await account.page('research_jobs', '[{"job_id":17,"status":"done","score":1.00}]');
   const row = await read(account, 'research_jobs', '17');
   expect(row).toMatchObject({ state: 'live', more: false });
-  expect(told(row)).toEqual([
-    'mirrored',
-    'changed score: 1.0 → 1.00,status: "queued" → "done"'.replace(',', ' '),
-  ]);
+  expect(told(row)).toEqual(['mirrored', 'changed score: 1.0 → 1.00 status: "queued" → "done"']);
   expect(row?.timeline[0]?.at).toMatch(/^\d{4}-\d\d-\d\dT.*\+00:00$/);
   const names = row?.columns.map(({ name }) => name) ?? [];
   expect(names.slice(0, 3)).toEqual(['job_id', 'status', 'score']);
@@ -104,15 +96,10 @@ it('the answer is bounded: the newest entries, the beginning of long values', as
   expect((await read(account, 'watchlist', 'w'))?.more).toBe(false);
   await page(101);
   const row = await read(account, 'watchlist', 'w');
-  expect([row?.timeline.length, told(row)[0], told(row).at(-1)]).toEqual([
-    100,
-    'changed n: 1 → 2',
-    'changed n: 100 → 101',
-  ]);
-  expect(row?.more).toBe(true);
-  expect(row?.columns.find(({ name }) => name === 'text')?.value).toBe(
-    `${'é'.repeat(2_000)}… (30000 characters)`,
-  );
+  expect([told(row).length, row?.more]).toEqual([100, true]);
+  expect([told(row)[0], told(row).at(-1)]).toEqual(['changed n: 1 → 2', 'changed n: 100 → 101']);
+  const shown = `${'é'.repeat(2_000)}… (30000 characters)`;
+  expect(row?.columns.find(({ name }) => name === 'text')?.value).toBe(shown);
   expect(row?.raw?.length).toBeLessThan(20_100);
 });
 
@@ -126,9 +113,11 @@ it('a lookup takes three seconds a statement at most, and changes nothing', asyn
   expect(settings).toEqual([{ statement: '3s', only_reads: 'on' }]);
 });
 
-it('a moment beyond what ISO 8601 can write is left out', async () => {
+it('a moment that no calendar has, or that ISO 8601 can’t write, is left out', async () => {
   const account = await make();
-  for (const [n, at] of ['9999-12-31T23:59:59-10:00', '0001-01-01T00:00:00+10:00'].entries()) {
+  const beyond = ['9999-12-31T23:59:59-10:00', '0001-01-01T00:00:00+10:00'];
+  const none = ['2020-13-45T00:00:00Z', 'Tomorrow+00', '2020-01-01', 'x'];
+  for (const [n, at] of [...beyond, ...none].entries()) {
     await account.page('research_jobs', `[{"job_id":${n},"created_at":"${at}"}]`);
     expect(told(await read(account, 'research_jobs', String(n)))).toEqual(['mirrored']);
   }

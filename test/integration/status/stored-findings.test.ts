@@ -69,9 +69,8 @@ it('deletions that wait for a second reading differ from those that need a full 
 it('items are named with their list, and a list with an item without an ID is named', async () => {
   const account = await MirroredAccount.make(database, '2');
   await account.observe('lists', itemsWith('list_id', [7, 8]));
-  for (const parent of ['7', '8']) {
+  for (const parent of ['7', '8'])
     await account.observe('list_items', itemsWith('id', ['a', 'b', 'c']), { parent });
-  }
   await account.age(account.gracePeriodMs);
   await account.observe('list_items', itemsWith('id', ['a']), { parent: '7', proof: SNAPSHOT });
   await account.observe('list_items', itemsWith('id', ['b', 'c']), { parent: '8', proof: SNAPSHOT });
@@ -88,9 +87,8 @@ it('items are named with their list, and a list with an item without an ID is na
 const hashOf = (key: string): string => hashOfKey(new Secret(key));
 
 it('each configured key counts in one state, and useless keys are named', async () => {
-  for (const key of ['good', 'withdrawn', 'moved', 'not configured']) {
+  for (const key of ['good', 'withdrawn', 'moved', 'not configured'])
     await rememberKey(database.db, hashOf(key), { userId: '1' });
-  }
   await rememberMoved(database.db, hashOf('moved'), '1', '2');
   await rememberKey(database.db, hashOf('wrong'), { error: '401' });
   const config = (...keys: string[]) =>
@@ -107,9 +105,7 @@ it('each configured key counts in one state, and useless keys are named', async 
   expect((await lookAtKeys(all, database.db, undefined, [stopped])).findings).toHaveLength(1);
 
   // A daemon also knows refused keys of accounts, and why another key's account is unknown.
-  const runner = {
-    current: () => ({ source: { refusedKeys: () => [hashOf('withdrawn')] } }),
-  };
+  const runner = { current: () => ({ source: { refusedKeys: () => [hashOf('withdrawn')] } }) };
   const unknownKeys = new Map([[hashOf('new').slice(0, 8), 'no answer']]);
   const daemon = { runners: () => [runner], unknownKeys: () => unknownKeys } as never;
   const known = await lookAtKeys(all, database.db, daemon, []);

@@ -30,7 +30,7 @@ export async function examine({ cwd, env }: DoctorSetting): Promise<Examination>
 export function readExamination({ code, stdout, stderr }: Outcome) {
   if (!stdout.startsWith('{')) throw new Error(`doctor ended with ${code}: ${stdout}${stderr}`);
   const told = JSON.parse(stdout) as { checks: NamedFinding[] };
-  // What tests run on falls behind with each release of Node and PostgreSQL: src/operate/releases.test.ts judges that.
+  // What tests run on falls behind with each release of Node and PostgreSQL: src/operate/check.test.ts judges that.
   const checks = told.checks.map((each) =>
     each.found.includes(LACKING) ? { ...each, state: 'ok' as const } : each,
   );

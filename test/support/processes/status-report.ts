@@ -1,7 +1,8 @@
 import { COLLECTION_COLUMNS, type CollectionFigures } from '../../../src/model/collection-columns.ts';
 import type { Problem } from '../../../src/status/problem.ts';
 import { COLLECTION_NAMES } from '../../../src/model/collections.ts';
-import type { Hit } from '../../../src/status/lookup.ts';
+import type { Hit, RowStory } from '../../../src/status/lookup.ts';
+import type { Lookups } from '../../../src/status/lookup-routes.ts';
 import type { AccountStatus, CollectionStatus, StatusReport } from '../../../src/status/status-report.ts';
 
 /** Moment at which sample reports are made. */
@@ -67,15 +68,7 @@ export function sampleAccount(changes: Partial<AccountStatus> = {}): AccountStat
     collections: COLLECTION_NAMES.map((name, index) =>
       sampleCollection({ collection: name, liveRows: [1, 48_210, 312, 60, 6_000, 25][index] ?? 0 }),
     ),
-    walks: [
-      {
-        collection: 'list_items',
-        listId: '17',
-        startedAt: before(10),
-        pages: 12,
-        items: 6_000,
-      },
-    ],
+    walks: [{ collection: 'list_items', listId: '17', startedAt: before(10), pages: 12, items: 6_000 }],
     budgets: [
       {
         key: '9f86d081',
@@ -95,15 +88,7 @@ export function sampleAccount(changes: Partial<AccountStatus> = {}): AccountStat
       },
     ],
     webhook: sampleWebhook(),
-    submissions: {
-      queued: 3,
-      sending: 1,
-      held: 0,
-      accepted: 40,
-      rejected: 2,
-      unknown: 0,
-      cancelled: 0,
-    },
+    submissions: { queued: 3, sending: 1, held: 0, accepted: 40, rejected: 2, unknown: 0, cancelled: 0 },
     credits: { left: '1200.50', burntLastDay: '75.25' },
     ...changes,
   };
@@ -179,6 +164,56 @@ export function sampleHit(changes: Partial<Hit> = {}): Hit {
     name: 'Acme, acme.example',
     state: 'completed',
     at: before(60),
+    ...changes,
+  };
+}
+
+/** Lookups that find nothing; tests change what they are about. */
+export function sampleLookups(changes: Partial<Lookups> = {}): Lookups {
+  return {
+    search: async () => ({ at: AT, found: [], more: false }),
+    row: async () => undefined,
+    rows: async () => ({ at: AT, found: [], next: undefined }),
+    ...changes,
+  };
+}
+
+/** A job's story from its submission on. */
+export function sampleStory(changes: Partial<RowStory> = {}): RowStory {
+  const entry = { by: null, more: null, fields: [] };
+  const submission = {
+    ...entry,
+    by: 'submission 5',
+    more: { operation: 'research', state: 'accepted', response_status: 202, idempotency_key: 'order-5' },
+  };
+  return {
+    at: AT,
+    state: 'live',
+    timeline: [
+      { ...entry, at: before(-60), what: 'next_poll', by: 'daemon' },
+      {
+        ...entry,
+        at: before(60),
+        what: 'changed',
+        by: 'poll 4',
+        fields: [
+          { field: 'status', before: '"queued"', after: '"completed"' },
+          { field: 'summary', before: null, after: `"${'long '.repeat(400)}… (12345 characters)` },
+        ],
+      },
+      { ...entry, at: before(61), what: 'event', by: 'event evt_1', more: { type: 'research.completed' } },
+      { ...entry, at: before(110), what: 'mirrored', by: 'poll 3' },
+      { ...submission, at: before(118), what: 'answered' },
+      { ...submission, at: before(119), what: 'sent' },
+      { ...submission, at: before(120), what: 'queued' },
+    ],
+    more: false,
+    columns: [
+      { name: 'job_id', value: '17' },
+      { name: 'status', value: 'completed' },
+      { name: '_user_id', value: '42' },
+    ],
+    raw: '{\n    "job_id": 17\n}',
     ...changes,
   };
 }

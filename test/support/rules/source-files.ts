@@ -27,6 +27,18 @@ export function sourceFiles(folder: string): SourceFile[] {
     });
 }
 
+/** Texts by path: of the folders' files with such an ending, and of those at the root with such a name. */
+export function textFiles(folders: readonly string[], ending: RegExp, atRoot: RegExp): Map<string, string> {
+  const inFolders = folders.flatMap((folder) =>
+    readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' }).map((name) =>
+      join(folder, name).replaceAll('\\', '/'),
+    ),
+  );
+  const paths = inFolders.filter((path) => ending.test(path) && !path.includes('node_modules/'));
+  const all = [...paths, ...readdirSync(ROOT).filter((name) => atRoot.test(name))];
+  return new Map(all.map((path) => [path, readFileSync(join(ROOT, path), 'utf8')]));
+}
+
 function importsOf(text: string, file: string): string[] {
   const found = [...text.matchAll(/^\s*(?:import|export)\b[^;'"]*?\bfrom\s+['"]([^'"]+)['"]/gm)]
     .concat([...text.matchAll(/^\s*import\s+['"]([^'"]+)['"]/gm)])
