@@ -4,9 +4,9 @@ import { httpSandbox } from '../../testing/http-sandbox.ts';
 import { SWITCH_NAMES, type SandboxOptions } from '../switches/sandbox-switches.ts';
 
 const { sandbox, ask, post } = httpSandbox();
-const get = (path = '/v1/research', signal?: AbortSignal) =>
-  ask(path, signal === undefined ? {} : { signal });
+const get = (path = '/v1/research') => ask(path);
 const change = (options: Partial<SandboxOptions>) => sandbox.control.change(options);
+const jobs = (): Promise<number> => sandbox.control.count({ collection: 'research_jobs' });
 
 /** Switches all faults off. */
 afterEach(async () => {
@@ -18,10 +18,6 @@ afterEach(async () => {
 async function watched(after = ''): Promise<string[]> {
   const { body } = await get(`/v1/watchlist?limit=3${after && `&starting_after=${after}`}`);
   return (body['data'] as { id: number }[]).map(({ id }) => String(id));
-}
-
-function jobs(): Promise<number> {
-  return sandbox.control.count({ collection: 'research_jobs' });
 }
 
 describe('a fault', () => {
@@ -40,21 +36,19 @@ describe('a fault', () => {
     expect((await sandbox.control.counters()).byFault[fault]).toBe(1);
   });
 
-  it.each<[Partial<SandboxOptions>, RegExp]>([
-    [{ faultHtml: 1 }, /^<!DOCTYPE html>/],
-    [{ faultGarbage: 1 }, /"compl$/],
-    [{ faultEmpty: 1 }, /^\{"object":"list","data":\[\],"has_more":false\}$/],
-    [{ faultEmpty: 1, emptySays: 'more' }, /^\{"object":"list","data":\[\],"has_more":true\}$/],
-    [{ faultError200: 1, error200: 'error' }, /^\{"error":\{"code"/],
-    [{ faultError200: 1, error200: 'errors' }, /^\{"errors":\[/],
-    [{ faultError200: 1, error200: 'success' }, /^\{"success":false/],
-    [
-      { faultError200: 1, error200: 'beside-data' },
-      /^\{"object":"list","data":\[\],"has_more":false,"error"/,
-    ],
-  ])('%o answers 200 with what is no page of items', async (faults, pattern) => {
+  const EMPTY = String.raw`\{"object":"list","data":\[\],"has_more":`;
+  it.each<[Partial<SandboxOptions>, string]>([
+    [{ faultHtml: 1 }, '<!DOCTYPE html>'],
+    [{ faultGarbage: 1 }, '.*"compl$'],
+    [{ faultEmpty: 1 }, `${EMPTY}false}$`],
+    [{ faultEmpty: 1, emptySays: 'more' }, `${EMPTY}true}$`],
+    [{ faultError200: 1, error200: 'error' }, '{"error":{"code"'],
+    [{ faultError200: 1, error200: 'errors' }, String.raw`{"errors":\[`],
+    [{ faultError200: 1, error200: 'success' }, '{"success":false'],
+    [{ faultError200: 1, error200: 'beside-data' }, `${EMPTY}false,"error"`],
+  ])('%o answers 200 with what is no page of items', async (faults, begins) => {
     await change(faults);
-    expect(await get()).toMatchObject({ status: 200, text: expect.stringMatching(pattern) as string });
+    expect(await get()).toMatchObject({ status: 200, text: expect.stringMatching(`^${begins}`) as string });
   });
 
   it.each(['faultReset', 'faultResetEarly', 'faultTruncated'] as const)(
@@ -93,7 +87,6 @@ describe('a fault', () => {
   it('sends headers at once and the end of the body late', async () => {
     await change({ faultDrip: 1, slowMs: 1 });
     expect(await watched()).toHaveLength(3);
-    expect((await sandbox.control.counters()).inFlight).toBe(0);
     await change({ slowMs: 600_000 });
     const leave = new AbortController();
     const headers = { authorization: `Bearer ${sandbox.key}` };
@@ -104,17 +97,11 @@ describe('a fault', () => {
     expect(await body).toBe('broken off');
   });
 
-  it('makes an answer slow: an impatient client gets none', async () => {
-    await change({ faultSlow: 1, slowMs: 60_000 });
-    await expect(get('/v1/ping', AbortSignal.timeout(50))).rejects.toThrow(/timeout/);
-  });
-
   it('is as frequent as its probability says', async () => {
     await change({ fault500: 0.3 });
     let count = 0;
     for (let number = 0; number < 300; number += 1) count += (await get('/v1/ping')).status === 500 ? 1 : 0;
-    expect(count).toBeGreaterThan(55);
-    expect(count).toBeLessThan(125);
+    expect(Math.abs(count - 90)).toBeLessThan(35);
   });
 
   it('may be limited to lists or to POST operations', async () => {
@@ -124,7 +111,7 @@ describe('a fault', () => {
     expect([(await get()).status, (await post('/v1/research', {})).status]).toEqual([200, 500]);
   });
 
-  it('that makes a POST slow lets it take effect, even when the client has disconnected', async () => {
+  it('that makes an answer slow gives an impatient client none; a POST takes effect all the same', async () => {
     const before = await jobs();
     await change({ faultSlow: 1, slowMs: 600_000 });
     const leave = new AbortController();
