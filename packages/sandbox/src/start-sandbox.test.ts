@@ -4,6 +4,7 @@ import { httpSandbox } from '../testing/http-sandbox.ts';
 import { Unusable } from '@research-mirror/runtime/errors';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
 import { startSandbox } from './start-sandbox.ts';
+import type { SandboxOptions } from './switches/sandbox-switches.ts';
 
 const { sandbox, ask, post } = httpSandbox({ keys: 'one=7,two=7,three=8', jobs: 300 });
 
@@ -22,16 +23,25 @@ describe('the service', () => {
     });
   });
 
-  it.each([
-    ['four', {}, 401, '{"error":{"code":"invalid_key","message":'],
-    ['', { missingKey: '422', errorBody: 'details' }, 422, '{"detail":[{'],
-    ['four', { badKey: '403', errorBody: 'details' }, 403, '"type":"invalid_key"'],
-    ['four', { errorBody: 'html' }, 401, '<html>'],
-  ] as const)('refuses the key "%s" as the switches say: %o', async (key, switches, status, text) => {
+  it.each<[string, string, Partial<SandboxOptions>, number, RegExp]>([
+    ['ping', 'four', {}, 401, /^\{"error":\{"code":"invalid_key","message":/],
+    ['ping', '', { missingKey: '422', errorBody: 'details' }, 422, /^\{"detail":\[\{/],
+    ['ping', 'four', { badKey: '403', errorBody: 'details' }, 403, /^\{"detail":\[\{.*"type":"invalid_key"/],
+    ['ping', 'four', { errorBody: 'html' }, 401, /<html>/],
+    ['webhooks', 'one', { noWebhook: 'object' }, 200, /^\{\}$/],
+    ['webhooks', 'one', { noWebhook: '404' }, 404, /./],
+    ['webhooks', 'one', { noWebhook: '204' }, 204, /^$/],
+    ['webhooks', 'one', { noWebhook: 'empty-list' }, 200, /"data":\[\]/],
+    ['webhooks', 'one', { noWebhook: 'null' }, 200, /^null$/],
+    ['account', 'one', { credits: 'string' }, 200, /"credits":"\d+\.\d\d"/],
+    ['account', 'one', { credits: 'object' }, 200, /"credits":\{"balance":[\d.]+,"unit":"credits"\}/],
+    ['account', 'one', { credits: 'cents' }, 200, /"credits":\d+[,}]/],
+    ['account', 'one', { credits: 'null' }, 200, /"credits":null/],
+  ])('answers %s with the key "%s" as the switches say: %o', async (path, key, switches, status, text) => {
     await sandbox.control.change(switches);
-    const said = expect.stringContaining(text) as string;
-    expect(await ask('/v1/ping', { key })).toMatchObject({ status, text: said });
-    await sandbox.control.change({ errorBody: 'code', badKey: '401', missingKey: '401' });
+    const answer = await ask(`/v1/${path}`, { key });
+    expect(answer).toMatchObject({ status, text: expect.stringMatching(text) as string });
+    await sandbox.control.change({ errorBody: 'code', badKey: '401', missingKey: '401', noWebhook: 'null' });
   });
 
   it('carries the rate limit headers on every response', async () => {
@@ -58,27 +68,6 @@ describe('the service', () => {
     for (const wrong of [{ url: 'nowhere' }, { url, event_types: ['moon.full'] }])
       expect((await post('/v1/webhooks/register', wrong)).status).toBe(400);
     expect(await ask('/v1/webhooks', { method: 'DELETE' })).toMatchObject({ status: 204, text: '' });
-  });
-
-  it.each([
-    ['object', 200, /^\{\}$/],
-    ['404', 404, /./],
-    ['204', 204, /^$/],
-    ['empty-list', 200, /"data":\[\]/],
-    ['null', 200, /^null$/],
-  ] as const)('shows no webhook as the switch says: %s', async (noWebhook, status, text) => {
-    await sandbox.control.change({ noWebhook });
-    expect(await ask('/v1/webhooks')).toMatchObject({ status, text: expect.stringMatching(text) as string });
-  });
-
-  it.each([
-    ['string', expect.stringMatching(/^\d+\.\d\d$/)],
-    ['object', { balance: expect.any(Number), unit: 'credits' }],
-    ['cents', expect.any(Number)],
-    ['null', null],
-  ] as const)('tells credits as %s', async (credits, shape) => {
-    await sandbox.control.change({ credits });
-    expect((await ask('/v1/account')).body['credits']).toEqual(shape);
   });
 
   it('refuses the 61st request of a key within 60 s, and counts it', async () => {
