@@ -146,6 +146,26 @@ describe('what may have been sent', () => {
     await expect(send()).rejects.toMatchObject({ name: 'TransportError', sent: true });
     expect([served.count, thrown]).toEqual([1, [expect.any(TransportError)]]);
   });
+
+  it('is awaited after a stop, but not after an abort', async () => {
+    const begun = [Promise.withResolvers<() => void>(), Promise.withResolvers<() => void>()];
+    const { send, thrown, served } = await serve((_, response) => {
+      begun[served.count - 1]?.resolve(() => response.end('{}'));
+    });
+    const stop = new AbortController();
+    const stopped = send({ stop: stop.signal });
+    const answer = await begun[0]?.promise;
+    stop.abort(new Error('stop'));
+    answer?.();
+    expect(await stopped).toMatchObject({ status: 200 });
+    const abort = new AbortController();
+    const aborted = send({ signal: abort.signal }).catch((error: unknown) => error);
+    await begun[1]?.promise;
+    const reason = new Error('gone');
+    abort.abort(reason);
+    expect(await aborted).toBe(reason);
+    expect(thrown).toEqual([reason]);
+  });
 });
 
 type Step = 'sent' | 'stop' | 'abort' | 'ended' | number;
