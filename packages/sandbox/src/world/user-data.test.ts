@@ -135,6 +135,15 @@ describe('the data of a user', () => {
     expect(below.filter((id) => !early.has(id)).length).toBeGreaterThan(0);
   });
 
+  it('exist once, even where an inserted item took the ID of a later one', () => {
+    const { state, jobs, jobIds } = worldOf({ jobs: 3, newJobsPerMinute: 1 });
+    const id = jobs.idOf(4);
+    mutate(state, { op: 'insert', collection: 'research_jobs', id, fields: { status: 'early' } });
+    const all = jobIds(3 * MINUTE);
+    expect([all.length, new Set(all).size, countVisible(jobs, EPOCH + 3 * MINUTE)]).toEqual([6, 6, 6]);
+    expect(all).toContain(Number(id));
+  });
+
   it('spell states as the switches say', () => {
     const words = (states: SandboxOptions['states']): Set<unknown> =>
       new Set(worldOf({ jobs: 400, states }).statuses());
