@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
 import { httpSandbox } from '../../testing/http-sandbox.ts';
+import { startTestSandbox, STILL } from '../../testing/sandbox.ts';
 
 const { sandbox, ask } = httpSandbox({ lists: 3, itemsPerList: 5, jobs: 20 });
 const collection = 'research_jobs';
@@ -11,6 +12,15 @@ async function get(path: string, more: { signal?: AbortSignal } = {}): Promise<R
 }
 
 describe('mutations', () => {
+  it('change the data of the user that they name', async () => {
+    const two = await startTestSandbox({ ...STILL, keys: 'one=1,two=2', jobs: 5 });
+    await two.control.mutate({ op: 'insert', user: 2, collection });
+    const count = (user: number): Promise<number> => two.control.count({ collection, user });
+    expect([await count(1), await count(2)]).toEqual([5, 6]);
+    await expect(two.control.mutate({ op: 'insert', user: 3, collection })).rejects.toThrow('no user 3');
+    await two.stop();
+  });
+
   it('insert with the next ID, with a given one between others, and verbatim', async () => {
     const ids = (await get('/v1/research')).map((job) => Number(job['job_id']));
     const between = (ids[4] ?? 0) + 1;
@@ -41,6 +51,20 @@ describe('mutations', () => {
     expect((await find())?.['updated_at']).not.toBe(before?.['updated_at']);
   });
 
+  it('delete and restore, and the list’s row follows its items', async () => {
+    const [before] = await get('/v1/lists?limit=1');
+    const list = String(before?.['list_id']);
+    const [item] = await get(`/v1/lists/${list}`);
+    const which = { collection: 'list_items', list, id: String(item?.['id']) } as const;
+    await sandbox.control.clock({ advanceMs: 5000 });
+    await sandbox.control.mutate({ op: 'delete', ...which });
+    const [after] = await get('/v1/lists?limit=1');
+    expect([await sandbox.control.count(which), after?.['item_count']]).toEqual([4, 4]);
+    expect(after?.['updated_at']).not.toBe(before?.['updated_at']);
+    await sandbox.control.mutate({ op: 'restore', ...which });
+    expect((await get(`/v1/lists/${list}`))[0]).toEqual(item);
+  });
+
   it('delete a list with its items', async () => {
     const [, list] = await get('/v1/lists');
     const id = String(list?.['list_id']);
@@ -64,6 +88,16 @@ it.each<[string, (control: typeof sandbox.control) => Promise<unknown>]>([
   ['to a later time only', (control) => control.clock({ set: '2000-01-01T00:00:00Z' })],
 ])('what is invalid is refused, with the reason: %s', async (reason, call) => {
   await expect(call(sandbox.control)).rejects.toThrow(reason);
+});
+
+it('the data clock freezes, moves and resumes', async () => {
+  const { control } = sandbox;
+  const { now } = await control.clock({ freeze: true });
+  expect(await control.clock()).toEqual({ now, frozen: true });
+  const later = await control.clock({ advanceMs: 86_400_000 });
+  expect(Date.parse(later.now) - Date.parse(now)).toBe(86_400_000);
+  expect((await control.clock({ set: '2099-01-01T00:00:00.000Z' })).now).toBe('2099-01-01T00:00:00.000Z');
+  expect((await control.clock({ resume: true })).frozen).toBe(false);
 });
 
 it('counters and log show each request, its time, and its answer', async () => {
