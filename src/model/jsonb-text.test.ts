@@ -11,6 +11,12 @@ describe('jsonbText', () => {
     });
   });
 
+  it('leaves an escaped backslash before u0000 alone', () => {
+    const source = String.raw`"\\u0000 \\\\ud800"`;
+    expect(jsonbText(source)).toEqual({ raw: source, verbatim: undefined });
+    expect(jsonbText(String.raw`"\\\u0000"`).raw).toBe(String.raw`"\\\ufffd"`);
+  });
+
   it('gives well-formed text without U+0000 for any string, changing nothing else', () => {
     fc.assert(
       fc.property(
@@ -28,6 +34,11 @@ describe('jsonbText', () => {
 });
 
 describe('a stored body', () => {
+  it('keeps JSON as it was written, digit by digit', () => {
+    const body = '{"job_id": 9007199254740993, "x": 1.10}';
+    expect(storedBody(body)).toEqual({ raw: body, verbatim: null });
+  });
+
   it('has other text as a JSON string', () => {
     for (const body of ['', 'not found', '<html>', '{"job_id": 1', '\uFEFF{}'])
       expect(storedBody(body)).toEqual({ raw: JSON.stringify(body), verbatim: null });
