@@ -43,7 +43,7 @@ export function gracedAccount() {
     ids,
     update,
     /** Read once, longer ago than the grace period. */
-    async mirrored(switches?: Partial<SandboxOptions>, names = Object.keys(KEYS) as ListName[]) {
+    mirrored: async (switches?: Partial<SandboxOptions>, names = Object.keys(KEYS) as ListName[]) => {
       await open(switches);
       for (const name of names) await readWell(name);
       await graceOver();
@@ -54,7 +54,7 @@ export function gracedAccount() {
         ...gone.map((id) => ({ op: 'delete', collection, id: String(id) }) as const),
       ),
     /** IDs of the rows that are deleted in the mirror, in their order. */
-    async deleted(name: ListName): Promise<string[]> {
+    deleted: async (name: ListName): Promise<string[]> => {
       const key = KEYS[name];
       const rows = await account.query<{ key: string }>(
         `select ${key}::text as key from mirror.${name} where _deleted_at is not null order by ${key}`,
@@ -62,12 +62,12 @@ export function gracedAccount() {
       return rows.map((row) => row.key);
     },
     /** Jobs change and keep their place between unchanged ones: what earns an order trust. */
-    async trust(all: readonly string[]): Promise<void> {
+    trust: async (all: readonly string[]): Promise<void> => {
       await update(all[110], all[120], all[130]);
       await readWell('research_jobs');
     },
     confirm: (name: ListName) => account.current.reader.confirmDeletions(name, new AbortController().signal),
-    async freshness(collection: ListName) {
+    freshness: async (collection: ListName) => {
       const rows = await account.query<{
         state: string;
         last_error: string | null;
@@ -79,7 +79,7 @@ export function gracedAccount() {
       return rows[0];
     },
     /** A full walk of the jobs that is stopped after so many requests, and a new process after it. */
-    async brokenOff(requests: number): Promise<void> {
+    brokenOff: async (requests: number): Promise<void> => {
       const stop = new AbortController();
       account.asked.length = 0;
       account.onRequest = () => {

@@ -15,8 +15,16 @@ describe('names of fields', () => {
       String.raw`back\slash`,
       '%I %s $1 ?',
       'line\nbreak',
-      ...['JOB_ID', 'list_ID', '_change_id', '_valid_from', '_op', '_is_current', 'caf\u00e9', 'cafe\u0301'],
-    ];
+    ].concat([
+      'JOB_ID',
+      'list_ID',
+      '_change_id',
+      '_valid_from',
+      '_op',
+      '_is_current',
+      'caf\u00e9',
+      'cafe\u0301',
+    ]);
     const values = fields.map((field, index) => [field, `value ${index}`] as const);
     const item = { list_id: 1, ...Object.fromEntries(values) };
     await account.page('lists', JSON.stringify([item]));

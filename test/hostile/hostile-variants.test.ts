@@ -60,7 +60,7 @@ const MANNER_ROWS: readonly Variant[] = Array.from({ length: 8 }, (_, n) => ({
   fault500: 0.1,
 }));
 
-const eachOf = <N extends 'cacheTells' | 'error200'>(name: N, fault: Variant): Variant[] =>
+const eachOf = (name: 'cacheTells' | 'error200', fault: Variant): Variant[] =>
   (SANDBOX_SWITCHES[name].choices ?? []).map((value) => ({ ...fault, [name]: value }));
 
 /** What happens to it now and then. The last three: an empty list can't be told from a list that is empty. */

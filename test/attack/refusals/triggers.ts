@@ -25,7 +25,7 @@ const KINDS = {
 type RefusalKind = keyof typeof KINDS;
 
 /** With these a page may fail: while every row is refused, the reason may be the table. */
-const PERHAPS_TABLES: readonly string[] = ['a table that is missing', 'an internal error'];
+const PERHAPS_TABLES = new Set(['a table that is missing', 'an internal error']);
 
 /** Not those of lists: of a list that is refused, the items are not read. */
 const TABLES = ['research_jobs', 'bulk_research_jobs', 'list_items', 'watchlist'] as const;
@@ -84,7 +84,7 @@ export async function checkRefusals(
 ): Promise<{ readonly refused: number; readonly findings: readonly Finding[] }> {
   const query = 'select kind, percent from public.refusals where user_id = $1';
   const [{ kind, percent } = { kind: '', percent: 0 }] = (await db.query<Refusals>(query, [user])).rows;
-  if (errors.length > 0 && PERHAPS_TABLES.includes(kind)) return { refused: 0, findings: [] };
+  if (errors.length > 0 && PERHAPS_TABLES.has(kind)) return { refused: 0, findings: [] };
   const findings = errors.map<Finding>((error) => ({
     kind: 'claim',
     text: `while rows are refused: ${error}`,

@@ -195,7 +195,7 @@ export async function play(scenario: Scenario): Promise<Outcome> {
       await Promise.all(all);
       await budget.flush();
     };
-    return { takeOver: fenced.takeOver, stop, kill };
+    return { takeOver: () => fenced.takeOver(), stop, kill };
   };
 
   if (scenario.foreignPerMinute !== undefined) disturb(clock, service, random, scenario);

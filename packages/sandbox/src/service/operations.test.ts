@@ -72,7 +72,9 @@ it('the log of operations has each that took effect, once, with its payload', as
     ['enrich', null, 'k7', enrich],
     ['sequence', job, null, ''],
     ['clay_enrich', null, null, null],
-    ...[list, list, list],
+    list,
+    list,
+    list,
     ['enrich', null, null, '{"marker":2}'],
   ]);
   const payloadHash = createHash('sha256').update(enrich).digest('hex');
