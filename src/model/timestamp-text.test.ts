@@ -34,30 +34,24 @@ describe('timestampText', () => {
 });
 
 describe('the latest moment of an item', () => {
-  it('is the latest in any field, whatever its name and place', () => {
-    const fields = {
-      done: '2026-03-02T10:00:00Z',
-      created_at: '2026-03-01',
-      n: 1,
-      updatedAt: '2026-02-28T23:59Z',
-    };
-    expect(latestMoment(JSON.stringify(fields))).toBe(Date.UTC(2026, 2, 2, 10));
-  });
-
-  it('has offsets and digits of a second', () => {
-    expect(latestMoment('{"at":"2026-03-02T10:00:00.123456+02:00"}')).toBe(
+  it.each<[string, object, number | undefined]>([
+    [
+      'the latest in any field, whatever its name and place',
+      { done: '2026-03-02T10:00:00Z', created_at: '2026-03-01', n: 1, updatedAt: '2026-02-28T23:59Z' },
+      Date.UTC(2026, 2, 2, 10),
+    ],
+    [
+      'as exact as a millisecond, its offset counted',
+      { at: '2026-03-02T10:00:00.123456+02:00' },
       Date.UTC(2026, 2, 2, 8, 0, 0, 123),
-    );
-  });
-
-  it('is undefined if no field is a moment', () => {
-    const fields = {
-      at: 1_772_445_600,
-      on: 'yesterday',
-      no: '2026-13-01',
-      nested: { at: '2026-03-01T00:00:00Z' },
-    };
-    expect(latestMoment(JSON.stringify(fields))).toBeUndefined();
+    ],
+    [
+      'undefined if no field is a moment',
+      { at: 1_772_445_600, on: 'yesterday', no: '2026-13-01', nested: { at: '2026-03-01T00:00:00Z' } },
+      undefined,
+    ],
+  ])('is %s', (_, fields, moment) => {
+    expect(latestMoment(JSON.stringify(fields))).toBe(moment);
   });
 });
 
@@ -74,13 +68,13 @@ describe('isPlainMoment', () => {
   });
 
   it('is true for usual moments, and for nothing close to them', () => {
-    expect(isPlainMoment('"2026-11-28T23:59:59Z"')).toBe(true);
-    const others = [
+    const close = [
       '2026-11-28T23:59:59',
       '2026-11-00T23:59:59Z',
       '0000-01-01T00:00:00Z',
       '2026-1a-01T00:00:00Z',
     ];
-    for (const text of others) expect(isPlainMoment(`"${text}"`)).toBe(false);
+    const plain = ['2026-11-28T23:59:59Z', ...close].filter((text) => isPlainMoment(`"${text}"`));
+    expect(plain).toEqual(['2026-11-28T23:59:59Z']);
   });
 });

@@ -1,21 +1,78 @@
+import type { IncomingMessage, RequestListener } from 'node:http';
 import { describe, expect, it } from 'vitest';
-import { PAGE, playedApis, playing, RESEARCH, status } from '../../test/support/network/played-api.ts';
+import { openBudget } from '../../test/support/budget/open-budget.ts';
+import { answerWith, KEY, servers } from '../../test/support/network/servers.ts';
 import { type Budget, NotSent } from './budget.ts';
 import { systemClock } from '@research-mirror/runtime/clock';
 import { Unusable } from '@research-mirror/runtime/errors';
 import {
   AnswerTooLarge,
+  KeyRefused,
   MalformedAnswer,
   RateLimited,
+  RequestRefused,
   ServiceDown,
   ServiceError,
   TransportError,
 } from '../model/errors.ts';
-import type { Exchange } from './attempt.ts';
+import { type ApiOptions, createApi, type Exchange, type PageRequest, RETRY_LIMITS } from './api.ts';
 import { PRIORITY } from './rate-groups.ts';
 import { PING_ROUTE, ServiceGate } from './service-gate.ts';
+import type { TransportLimits } from './transport.ts';
 
-const apiOf = playedApis();
+const { serve, transport } = servers();
+const FALSE_END = '{"object":"list","data":[],"has_more":false,"total":9}';
+const REDIRECT = { location: 'https://elsewhere.example/login?token=secret' };
+
+/** A page of research jobs, as the first one is asked for. */
+const RESEARCH: PageRequest = {
+  path: '/v1/research',
+  route: '/v1/research',
+  keyField: 'job_id',
+  keyType: 'bigint',
+  cursor: undefined,
+  limit: 500,
+  priority: PRIORITY.POLL,
+  signal: new AbortController().signal,
+};
+
+/** A good answer to it. */
+const PAGE = '{"object":"list","data":[{"job_id":1}],"has_more":false}';
+
+/** A client of a service that answers so; `exchanges`: every attempt that ended. */
+async function apiOf(
+  listener: RequestListener,
+  options: Partial<ApiOptions> = {},
+  limits: Partial<TransportLimits> = {},
+) {
+  const { url } = await serve(listener);
+  const budget = openBudget();
+  const exchanges: Exchange[] = [];
+  const api = createApi({
+    transport: transport(url, { limits }),
+    key: KEY,
+    budget,
+    clock: systemClock,
+    random: () => 0,
+    scrub: (text) => text.replaceAll(KEY, '***'),
+    onExchange: (exchange) => exchanges.push(exchange),
+    ...options,
+  });
+  return { api, budget, exchanges };
+}
+
+/** A service that plays these answers, one a request, and then good pages. */
+function playing(...answers: readonly RequestListener[]): RequestListener {
+  let next = 0;
+  return (request, response) => {
+    const answer = answers[next++];
+    if (answer === undefined) response.end(PAGE);
+    else answer(request, response);
+  };
+}
+
+const status = (code: number, body = '', headers: Record<string, string> = {}): RequestListener =>
+  answerWith(body, headers, code);
 
 describe('a page', () => {
   it('is asked for with its cursor encoded, on a slot of its endpoint group', async () => {
@@ -76,6 +133,69 @@ describe('a page', () => {
       [200, undefined],
     ]);
     expect(own).toEqual(exchanges);
+  });
+
+  it.each([
+    [401, '{"detail":"bad key"}', KeyRefused, ': bad key'],
+    [403, '', KeyRefused, ''],
+    [404, '{"error":{"code":"none","message":"No such list"}}', RequestRefused, ': No such list (none)'],
+    [402, '', RequestRefused, ''],
+    [422, '{"detail":[{"msg":"limit"}]}', RequestRefused, ': limit'],
+    [
+      302,
+      '',
+      RequestRefused,
+      ' (a redirect to https://elsewhere.example; none is followed with a key: does MIRROR_API_URL name the service itself?)',
+    ],
+  ])('is not asked for again when it is refused: %i %s', async (code, body, kind, words) => {
+    const { api, budget } = await apiOf(playing(status(code, body, code === 302 ? REDIRECT : {})));
+    const thrown = await api.page(RESEARCH).catch((reason: unknown) => reason);
+    expect(thrown).toEqual(new kind(`GET /v1/research was answered ${code}${words}`, code));
+    expect(thrown).toBeInstanceOf(kind);
+    expect(budget.asked).toHaveLength(1);
+  });
+
+  it.each([
+    [status(503, 'busy'), ServiceError, 'was answered 503: busy'],
+    [status(408), ServiceError, 'was answered 408'],
+    [status(200), MalformedAnswer, 'was answered 200, but the body is empty'],
+    [status(204), MalformedAnswer, 'was answered 204, but only a 200 proves what the service has'],
+    [status(206, PAGE), MalformedAnswer, 'was answered 206, but only a 200 proves what the service has'],
+    [status(200, '{"error":"down"}'), MalformedAnswer, 'was answered 200, but the body is an error: down'],
+    [
+      status(200, FALSE_END),
+      MalformedAnswer,
+      'was answered 200, but it contradicts itself: it has no item, and "total" is 9',
+    ],
+    [
+      (request: IncomingMessage) => request.socket.destroy(),
+      TransportError,
+      /^GET \/v1\/research: 127\.0\.0\.1:\d+ closed the connection before it answered \(UND_ERR_SOCKET\)$/,
+    ],
+  ])('is given up when it fails again and again: %#', async (answer, kind, message) => {
+    const { api, budget } = await apiOf(answer, { retries: { ...RETRY_LIMITS, attempts: 2 } });
+    const thrown = await api.page(RESEARCH).catch((reason: unknown) => reason);
+    expect(thrown).toBeInstanceOf(kind);
+    expect((thrown as Error).message).toMatch(
+      typeof message === 'string' ? `GET /v1/research ${message}` : message,
+    );
+    expect(budget.asked).toHaveLength(2);
+  });
+
+  it('says how long a 429 stops the group', async () => {
+    const retries = { ...RETRY_LIMITS, rateLimitedMs: 0 };
+    const { api } = await apiOf(status(429, '', { 'retry-after': '12.5' }), { retries });
+    await expect(api.page(RESEARCH)).rejects.toMatchObject({ retryAfter: 13 });
+  });
+
+  it('shows the key in no error, even if the service repeats it', async () => {
+    const answers = playing(
+      status(401, `{"error":"key ${KEY} is unknown"}`),
+      status(200, `{"error":"${KEY}?"}`),
+    );
+    const { api } = await apiOf(answers, { retries: { ...RETRY_LIMITS, attempts: 1 } });
+    await expect(api.page(RESEARCH)).rejects.toThrow('GET /v1/research was answered 401: key *** is unknown');
+    await expect(api.page(RESEARCH)).rejects.toThrow(/the body is an error: \*\*\*\?$/);
   });
 });
 

@@ -1,8 +1,7 @@
 import type { IncomingMessage, RequestListener } from 'node:http';
 import { describe, expect, it } from 'vitest';
-import { listen } from '@research-mirror/runtime/testing/loopback-server';
 import { openBudget } from '../../test/support/budget/open-budget.ts';
-import { answerWith, KEY, transports } from '../../test/support/network/transports.ts';
+import { answerWith, KEY, servers } from '../../test/support/network/servers.ts';
 import { type Budget, NotSent } from './budget.ts';
 import { PRIORITY } from './rate-groups.ts';
 import { KeyRefused, LeaseLost, RateLimited, ServiceError, TransportError } from '../model/errors.ts';
@@ -10,7 +9,7 @@ import { systemClock } from '@research-mirror/runtime/clock';
 import { attemptSignal, type Exchange, type OnceRequest, sendOnce } from './attempt.ts';
 import { VirtualClock } from '@research-mirror/runtime/testing/virtual-clock';
 
-const { serve: listening, transport: transportTo } = transports();
+const { serve: listening, transport: transportTo } = servers();
 const SEQUENCE: OnceRequest = {
   method: 'POST',
   path: '/v1/research/7/sequence',
@@ -127,15 +126,6 @@ describe('what is not sent gives its slot back', () => {
     expect(await send(asked).catch((error: unknown) => error)).toEqual(outcome);
     expect(thrown).toEqual([expect.any(NotSent)]);
     expect([served.count, exchanges.length]).toEqual([0, reported]);
-  });
-
-  it('when the connection is refused', async () => {
-    const gone = await listen(() => {});
-    await gone.close();
-    const { send, thrown, exchanges } = linkTo(transportTo(gone.url));
-    await expect(send()).rejects.toEqual(NOTHING_SENT);
-    expect(thrown).toEqual([expect.any(NotSent)]);
-    expect(exchanges).toMatchObject([{ status: undefined, error: { name: 'TransportError' } }]);
   });
 
   it('when the process may ask nothing any more, which is passed on', async () => {

@@ -2,16 +2,19 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { BudgetSetup } from '../../test/support/budget/budget-setup.ts';
 import type { Budget } from './budget.ts';
 import type { BudgetSnapshot } from './key-budget.ts';
-import { PRIORITY, type RateGroup } from './rate-groups.ts';
+import { PRIORITY, type Priority, type RateGroup } from './rate-groups.ts';
 import { storedSnapshot } from './slot-store.ts';
+
+const MINUTE = 60_000;
+const DAY = 86_400_000;
 
 let setup: BudgetSetup;
 beforeEach(() => {
   setup = new BudgetSetup();
 });
 
-const groupOf = (budget: Budget, name: RateGroup = 'other'): BudgetSnapshot['groups'][number] | undefined =>
-  budget.snapshot().groups.find(({ group }) => group === name);
+const groupOf = ({ groups }: BudgetSnapshot, name: RateGroup = 'other') =>
+  groups.find(({ group }) => group === name);
 
 /** From now on the service answers so: with these values of its headers, where they are given. */
 function answers(
@@ -29,17 +32,18 @@ function answers(
   });
 }
 
-/** How long (ms) so many requests take. */
-async function took(budget: Budget, count: number, group: RateGroup = 'other'): Promise<number> {
+/** How long (ms) so many requests take, of each of these groups at a time. */
+async function took(budget: Budget, count: number, ...groups: RateGroup[]): Promise<number> {
   const before = setup.clock.monotonic();
-  await setup.sendMany(budget, count, { group });
+  const all = groups.length === 0 ? (['other'] as const) : groups;
+  await Promise.all(all.map((group) => setup.sendMany(budget, count, { group })));
   return setup.clock.monotonic() - before;
 }
 
 describe('a free slot', () => {
   it('goes to the highest priority that waits at that moment, then to the first that came', async () => {
     const budget = await setup.acquainted('bulk_lists');
-    const wait = (name: string, priority: (typeof PRIORITY)['POLL' | 'FULL' | 'HINT']) =>
+    const wait = (name: string, priority: Priority) =>
       setup.send(budget, name, { group: 'bulk_lists', priority });
     const waiting = [
       wait('full', PRIORITY.FULL),
@@ -53,10 +57,8 @@ describe('a free slot', () => {
 
   it('is free a window and a guard after the answer, not after the sending', async () => {
     const budget = await setup.acquainted('bulk_lists');
-    const before = setup.clock.monotonic();
-    await setup.sendMany(budget, 1, { group: 'bulk_lists' });
     // Two requests went one after another, 50 ms and a commit of 2 ms each.
-    expect(setup.clock.monotonic() - before).toBe(60_250 - 52 + 52);
+    expect(await took(budget, 1, 'bulk_lists')).toBe(60_250 - 52 + 52);
   });
 
   it('is kept for high priority only while there is such work, and only above a limit of 1', async () => {
@@ -64,9 +66,9 @@ describe('a free slot', () => {
     const budget = await setup.budget();
     await setup.clock.runUntil(setup.send(budget, 'high', { group, priority: PRIORITY.SUBMISSION }));
     expect(await took(budget, 1, group)).toBeGreaterThan(59_000);
-    await setup.clock.advance(120_000);
+    await setup.clock.advance(2 * MINUTE);
     expect(await took(budget, 2, group)).toBeLessThan(1_000);
-    expect(groupOf(await new BudgetSetup().acquainted(group, 0.5), group)?.size).toBe(1);
+    expect(groupOf((await new BudgetSetup().acquainted(group, 0.5)).snapshot(), group)?.size).toBe(1);
   });
 
   it('is counted within the share, at least one', async () => {
@@ -77,16 +79,14 @@ describe('a free slot', () => {
 
 describe('the first requests', () => {
   it('of a key that was never used go one at a time until one is answered', async () => {
-    const budget = await setup.budget();
-    const all = Promise.all([setup.send(budget, 'a'), setup.send(budget, 'b', { group: 'sequence' })]);
-    await setup.clock.runUntil(all);
+    await took(await setup.budget(), 1, 'other', 'sequence');
     expect(setup.mostInFlight).toBe(1);
   });
 
   it('are at most four at once until ten were accepted, over all groups, and then spaced ones more', async () => {
     const budget = await setup.budget();
     setup.answersAfterMs = 10_000;
-    await Promise.all([setup.sendMany(budget, 5), setup.sendMany(budget, 5, { group: 'sequence' })]);
+    await took(budget, 5, 'other', 'sequence');
     expect(setup.mostInFlight).toBe(4);
     await setup.sendMany(budget, 20);
     expect(setup.mostInFlight).toBeGreaterThan(6);
@@ -97,6 +97,14 @@ describe('the first requests', () => {
     const budget = await setup.budget();
     expect(await took(budget, 1)).toBeLessThan(1_000);
     expect(await took(budget, 1, 'sequence')).toBeGreaterThan(59_000);
+  });
+
+  it('of a lifted limit are believed soon, and thousands more cost little', async () => {
+    const budget = await setup.budget();
+    answers(200, { limit: 1_000_000, left: () => 999_999 });
+    await setup.sendMany(budget, 10);
+    expect(await took(budget, 5_000)).toBeLessThan(1_000);
+    expect(setup.store.reservations).toBeLessThan(100);
   });
 });
 
@@ -125,84 +133,50 @@ describe('a 429', () => {
     const budget = await setup.acquainted();
     answers(429);
     await setup.sendMany(budget, 1);
-    expect(setup.events).toMatchObject([
-      { kind: 'refused', message: expect.stringContaining('one request each 1.0 s') },
-    ]);
+    const message = expect.stringContaining('one request each 1.0 s') as string;
+    expect(setup.events).toMatchObject([{ kind: 'refused', message }]);
     await setup.clock.advance(5);
     const next = await setup.budget();
-    expect(groupOf(next)).toMatchObject({ size: 58, why: 'a 429 asked to wait' });
-    expect(groupOf(next)?.forMs).toBeGreaterThan(60_000);
+    const group = groupOf(next.snapshot());
+    expect(group).toMatchObject({ size: 58, why: 'a 429 asked to wait' });
+    expect(group?.forMs).toBeGreaterThan(MINUTE);
     answers(200);
-    const before = setup.clock.monotonic();
-    await setup.sendMany(next, 20);
-    expect(setup.clock.monotonic() - before).toBeGreaterThan(60_000 + (19 * 60_000) / 58);
-  });
-
-  it('in two groups that keep within their limits gives all of them one pace for a day', async () => {
-    const budget = await setup.budget();
-    answers(200);
-    await setup.sendMany(budget, 10);
-    answers(429, { retry: 1 });
-    await setup.sendMany(budget, 1);
-    await setup.sendMany(budget, 1, { group: 'sequence' });
-    answers(200);
-    expect(budget.snapshot().groups.map(({ size }) => size)).toEqual([5, 10, 2, 20, 58]);
-    expect(groupOf(budget)).toMatchObject({ why: 'a 429 asked to wait' });
-    await setup.clock.advance(120_000);
-    const before = setup.clock.monotonic();
-    await Promise.all([setup.sendMany(budget, 10, { group: 'sequence' }), setup.sendMany(budget, 10)]);
-    expect(setup.clock.monotonic() - before).toBeGreaterThan((19 * 60_000) / 58);
-    expect(groupOf(budget)?.forMs).toBeGreaterThan(86_400_000 - 300_000);
-  });
-
-  it('that names a lower limit is believed at once, and is raised after ten answers that name a higher one', async () => {
-    const budget = await setup.budget();
-    answers(200, { limit: 60 });
-    await setup.sendMany(budget, 20);
-    answers(429, { limit: 12, retry: 60 });
-    await setup.sendMany(budget, 1);
-    expect(groupOf(budget)?.limit).toBe(12);
-    answers(200, { limit: 60 });
-    await setup.sendMany(budget, 9);
-    expect(groupOf(budget)?.limit).toBe(12);
-    await setup.sendMany(budget, 1);
-    expect(groupOf(budget)?.limit).toBe(60);
+    expect(await took(next, 20)).toBeGreaterThan(MINUTE + (19 * MINUTE) / 58);
   });
 });
 
 describe('which limit counts, why, and for how long', () => {
   /** Of the group `other`, as its process says it, and as the store alone does. */
-  const told = async (budget: Budget): Promise<readonly (BudgetSnapshot['groups'][number] | undefined)[]> => {
+  const told = async (budget: Budget) => {
     await setup.clock.runUntil(budget.flush());
     await setup.clock.advance(5);
-    const stored = storedSnapshot(await setup.store.load('key'), 0.8);
-    return [groupOf(budget), stored.groups.find(({ group }) => group === 'other')];
+    return [groupOf(budget.snapshot()), groupOf(storedSnapshot(await setup.store.load('key'), 0.8))];
   };
+  const both = <T>(value: T): T[] => [value, value];
 
   it('is the service’s for the share of it, above the specification’s too', async () => {
     const budget = await setup.budget(0.8);
     answers(200, { limit: 600 });
     await setup.sendMany(budget, 10);
-    const plain = { limit: 600, size: 480, why: undefined, forMs: undefined };
-    expect(await told(budget)).toMatchObject([plain, plain]);
+    expect(await told(budget)).toMatchObject(
+      both({ limit: 600, size: 480, why: undefined, forMs: undefined }),
+    );
   });
 
-  it('is one over all endpoints', async () => {
+  it('is one over all endpoints for a day, after 429s in two groups that keep within their limits', async () => {
     const budget = await setup.budget(0.8);
     await setup.sendMany(budget, 10);
     answers(429, { retry: 30 });
     await setup.sendMany(budget, 1);
     await setup.sendMany(budget, 1, { group: 'sequence' });
-    const waits = { why: 'a 429 asked to wait', size: 46 };
-    expect(await told(budget)).toMatchObject([waits, waits]);
-    await setup.clock.advance(31_000);
+    answers(200);
+    expect(await told(budget)).toMatchObject(both({ why: 'a 429 asked to wait', size: 46 }));
+    await setup.clock.advance(2 * MINUTE);
     const why = '429s in two groups have shown a limit over all endpoints: together they send 46 a minute';
-    const both = await told(budget);
-    expect(both).toMatchObject([
-      { limit: 60, size: 46, why },
-      { limit: 60, size: 46, why },
-    ]);
-    for (const each of both) expect(each?.forMs).toBeGreaterThan(86_400_000 - 60_000);
+    const shown = await told(budget);
+    expect(shown).toMatchObject(both({ limit: 60, size: 46, why }));
+    for (const each of shown) expect(each?.forMs).toBeGreaterThan(DAY - 3 * MINUTE);
+    expect(await took(budget, 10, 'sequence', 'other')).toBeGreaterThan((19 * MINUTE) / 46);
   });
 
   it('is a pace', async () => {
@@ -210,8 +184,7 @@ describe('which limit counts, why, and for how long', () => {
     answers(429, { retry: 1 });
     await setup.sendMany(budget, 1);
     await setup.clock.advance(6_000);
-    const why = 'after a 429, one request goes each 1.3 s';
-    expect(await told(budget)).toMatchObject([{ why }, { why }]);
+    expect(await told(budget)).toMatchObject(both({ why: 'after a 429, one request goes each 1.3 s' }));
   });
 
   it('is what others leave, or a lower one', async () => {
@@ -224,30 +197,61 @@ describe('which limit counts, why, and for how long', () => {
     await setup.clock.advance(66_000);
     await setup.sendMany(budget, 1);
     const lower = { limit: 12, size: 9, why: 'the service names 12 in place of 60' };
-    expect(await told(budget)).toMatchObject([lower, lower]);
+    expect(await told(budget)).toMatchObject(both(lower));
   });
 });
 
-describe('a lifted limit', () => {
-  it('is believed after first contact, and thousands of requests cost little', async () => {
-    const budget = await setup.budget();
-    answers(200, { limit: 1_000_000, left: () => 999_999 });
-    await setup.sendMany(budget, 10);
-    expect(await took(budget, 5_000)).toBeLessThan(1_000);
-    expect(setup.store.reservations).toBeLessThan(100);
-  });
+it('a closed budget rejects what waits and what comes, and leaves no timer', async () => {
+  const budget = await setup.acquainted('bulk_lists');
+  const waiting = setup.send(budget, 'a', { group: 'bulk_lists' });
+  await setup.clock.advance(10);
+  budget.close(new Error('stopped'));
+  await expect(waiting).rejects.toThrow('stopped');
+  await expect(setup.send(budget, 'b')).rejects.toThrow('stopped');
+  const before = setup.clock.monotonic();
+  await setup.clock.runUntilIdle();
+  expect(setup.clock.monotonic()).toBe(before);
 });
 
-describe('a closed budget', () => {
-  it('rejects what waits and what comes, and leaves no timer', async () => {
-    const budget = await setup.acquainted('bulk_lists');
-    const waiting = setup.send(budget, 'a', { group: 'bulk_lists' });
-    await setup.clock.advance(10);
-    budget.close(new Error('stopped'));
-    await expect(waiting).rejects.toThrow('stopped');
-    await expect(setup.send(budget, 'b')).rejects.toThrow('stopped');
-    const before = setup.clock.monotonic();
-    await setup.clock.runUntilIdle();
-    expect(setup.clock.monotonic()).toBe(before);
+/** A budget of 48 a minute of which a full walk takes all it can. */
+async function besideFullWalk(high: boolean) {
+  const { clock } = setup;
+  const budget = await setup.budget(0.8);
+  /** @returns when it was sent */
+  const send = async (priority: Priority): Promise<number> =>
+    (await setup.send(budget, '', { priority })).receivedAt - 50;
+  const sent: number[] = [];
+  const walk = async (): Promise<never> => {
+    for (;;) sent.push(await send(PRIORITY.FULL));
+  };
+  if (high) await clock.runUntil(send(PRIORITY.HINT));
+  void walk();
+  const sentIn = (from: number, to = Infinity): number => sent.filter((at) => at >= from && at < to).length;
+  return { clock, sentIn, send };
+}
+
+describe('a full walk that takes all slots', () => {
+  it('takes them as fast as it can while no request of high priority comes', async () => {
+    const { clock, sentIn } = await besideFullWalk(false);
+    await clock.advance(5 * MINUTE);
+    expect(sentIn(0, 10_000)).toBe(48);
+    expect(sentIn(0)).toBeGreaterThanOrEqual(5 * 47);
+  });
+
+  it('takes half at once beside one, and leaves one within two seconds once they have come free for the first time', async () => {
+    const { clock, sentIn, send } = await besideFullWalk(true);
+    await clock.advance(5_000);
+    expect(sentIn(0)).toBeGreaterThanOrEqual(23);
+    await clock.advance(2 * MINUTE - 5_000);
+    const waits: number[] = [];
+    for (let times = 0; times < 40; times += 1) {
+      const came = clock.monotonic();
+      waits.push((await clock.runUntil(send(PRIORITY.HINT))) - came);
+      await clock.advance(7_310);
+    }
+    expect(Math.max(...waits)).toBeLessThan(2_000);
+    // All that the budget allows: 48 in a minute, the answers' way and the guard.
+    const possible = ((clock.monotonic() - 2 * MINUTE) * 48) / (MINUTE + 300);
+    expect(sentIn(2 * MINUTE) + waits.length).toBeGreaterThan(0.97 * possible);
   });
 });

@@ -54,18 +54,17 @@ describe('the limit of a group', () => {
     for (const [route, limit] of answers) all.observe(route, limit, now, true);
     return all;
   };
-  const times = <T>(count: number, value: T): T[] => Array.from({ length: count }, () => value);
 
   it('falls at once, and rises after ten accepted answers to the least that they named', () => {
     expect(limits([['a', 30]]).believed(T)).toBe(30);
-    const nine = limits(times(9, ['a', 600]));
+    const nine = limits(fill(9, ['a', 600]));
     expect([nine.believed(T), nine.named(T)]).toEqual([60, 600]);
     nine.observe('a', 500, T, true);
     expect(nine.believed(T)).toBe(500);
   });
 
   it('is the smallest of its routes, for an hour after it was named', () => {
-    const both = limits([...times(10, ['a', 600] as const), ['b', 20]]);
+    const both = limits([...fill(10, ['a', 600] as const), ['b', 20]]);
     expect(both.believed(T)).toBe(20);
     both.observe('a', 600, T + HOUR, true);
     expect([both.named(T + HOUR), both.believed(T + HOUR)]).toEqual([600, 20]);
@@ -73,7 +72,7 @@ describe('the limit of a group', () => {
   });
 
   it('is never raised by a 429', () => {
-    const all = limits(times(9, ['a', 600]));
+    const all = limits(fill(9, ['a', 600]));
     all.observe('a', 600, T, false);
     all.observe('a', 600, T, true);
     expect(all.believed(T)).toBe(60);
@@ -184,37 +183,27 @@ describe('others’ use of a key', () => {
   });
 });
 
-/** Answers each 12 s with these values of `Remaining`, beside our own use. @returns whether it is ignored */
-function ignored(values: readonly (readonly [remaining: number, ours: number] | '429')[]): boolean {
-  const others = new OtherUsers();
-  return values
-    .map((value, index) => {
-      if (value !== '429') return others.observe(60, value[0], value[1], T + index * 12_000);
-      others.refused();
-      return false;
-    })
-    .includes(true);
-}
-
-const times = <T>(count: number, value: T): T[] => Array.from({ length: count }, () => value);
+const fill = <T>(count: number, value: T): T[] => Array.from({ length: count }, () => value);
 
 describe('a Remaining that stays for two windows', () => {
-  it('at 0 is ignored', () => {
-    expect(ignored(times(10, [0, 5]))).toBe(false);
-    expect(ignored(times(11, [0, 5]))).toBe(true);
-  });
-
-  it('at another value is ignored where our own use changed meanwhile: even use of others leaves it where it is', () => {
-    expect(ignored(times(20, [4, 5]))).toBe(false);
-    expect(ignored([[4, 2], ...times(10, [4, 5] as const)])).toBe(true);
-  });
-
-  it('counts from each 429: a user who takes every slot leaves it at 0', () => {
-    expect(ignored([...times(10, [0, 5] as const), '429', ...times(10, [0, 5] as const)])).toBe(false);
-  });
-
-  it('is not ignored while it shows no other user', () => {
-    expect(ignored(times(30, [0, 60]))).toBe(false);
+  /** Of answers each 12 s, with our own use beside them. */
+  it.each<[string, readonly (readonly [remaining: number, ours: number] | '429')[], boolean]>([
+    ['at 0 is not ignored before', fill(10, [0, 5]), false],
+    ['at 0 is ignored', fill(11, [0, 5]), true],
+    ['at another value, as even use of others leaves it, is not ignored', fill(20, [4, 5]), false],
+    ['while our own use changed is ignored', [[4, 2], ...fill(10, [4, 5] as const)], true],
+    [
+      'counts from each 429: a user who takes every slot leaves it at 0',
+      [...fill(10, [0, 5] as const), '429', ...fill(10, [0, 5] as const)],
+      false,
+    ],
+    ['is not ignored while it shows no other user', fill(30, [0, 60]), false],
+  ])('%s', (_, values, ignored) => {
+    const others = new OtherUsers();
+    const seen = values.map((value, index) =>
+      value === '429' ? others.refused() : others.observe(60, value[0], value[1], T + index * 12_000),
+    );
+    expect(seen.includes(true)).toBe(ignored);
   });
 
   it('is ignored for a further hour where it was never above that, though it moves', () => {

@@ -1,16 +1,17 @@
+import { createSecureServer } from 'node:http2';
 import type { Socket } from 'node:net';
-import { createServer as createTlsServer } from 'node:tls';
+import { createServer as createTlsServer, getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { Dispatcher } from 'undici';
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '@research-mirror/runtime/clock';
 import { SELF_SIGNED } from '../../test/support/network/self-signed.ts';
-import { socketServers, through } from '../../test/support/network/socket-servers.ts';
+import { servers, through } from '../../test/support/network/servers.ts';
 import { TransportError } from '../model/errors.ts';
 import { type TransportLimits, watchWriting } from './transport.ts';
 
 // Whether a request may have reached the service, by real sockets: the other end tells what came.
 
-const { serve, tcp, service, tunnelTo, post, closeAll } = socketServers();
+const { listen, tcp, service, tunnelTo, transport, post, closeAll } = servers();
 
 /** Whether the failed request may have been sent, as it says itself. */
 async function sentness(...asked: Parameters<typeof post>): Promise<boolean> {
@@ -36,7 +37,7 @@ describe('a request is known not to have been sent', () => {
 
   it.each(['127.0.0.1', 'localhost'])('when the certificate of %s is not trusted', async (host) => {
     let bytes = 0;
-    const port = await serve(
+    const port = await listen(
       createTlsServer(SELF_SIGNED, (socket) => {
         socket.on('error', () => {}).on('data', (chunk: Buffer) => (bytes += chunk.length));
       }).on('tlsClientError', () => {}),
@@ -59,15 +60,15 @@ describe('a request is known not to have been sent', () => {
     const proxy = through(await tunnelTo(target.port));
     expect(await sentness('https://service.invalid', {}, { proxy })).toBe(false);
     expect(target.received).toEqual([]);
-    closeAll();
+    await closeAll();
     expect(await sentness('https://service.invalid', {}, { proxy })).toBe(false);
   });
 
   it('when mayWrite says no on the open connection', async () => {
-    const { port, received } = await service();
+    const { url, received } = await service();
     let asked = 0;
     const mayWrite = (): boolean => (asked += 1) === 0;
-    expect(await sentness(`http://127.0.0.1:${port}`, { mayWrite })).toBe(false);
+    expect(await sentness(url, { mayWrite })).toBe(false);
     expect([asked, received]).toEqual([1, []]);
   });
 
@@ -172,4 +173,50 @@ it.each([
   const watch = watchWriting(new Beginner());
   watch.dispatcher.dispatch({ path: '/', method: 'POST' }, {});
   expect([begun, watch.written()]).toEqual([letThrough, written]);
+});
+
+// What is sent once goes on a connection that nothing was sent on before, and nothing is afterwards.
+describe('a request on a connection of its own', () => {
+  it('never meets one that is kept, and says that it keeps none', async () => {
+    const { url, received } = await service();
+    const wire = transport(url);
+    const signal = new AbortController().signal;
+    const common = { path: '/v1/lists', key: 'k', signal, maxBytes: 100 } as const;
+    await wire.send({ ...common, method: 'GET', once: false });
+    const headers = { 'idempotency-key': 'u-1' };
+    const once = { ...common, method: 'POST', once: true, body: '{"é":1}', headers } as const;
+    for (let count = 0; count < 3; count += 1)
+      expect(await wire.send(once)).toMatchObject({ status: 200, text: '{}' });
+    expect(new Set(received.map((request) => request.socket)).size).toBe(4);
+    expect(received.at(-1)).toMatchObject({
+      method: 'POST',
+      headers: {
+        connection: 'close',
+        'content-type': 'application/json',
+        'content-length': '8',
+        'idempotency-key': 'u-1',
+        authorization: 'Bearer k',
+      },
+    });
+  });
+
+  it('speaks HTTP/1.1 through a tunnel, too, even with a server that offers more', async () => {
+    const versions: string[] = [];
+    const target = await listen(
+      createSecureServer({ ...SELF_SIGNED, allowHTTP1: true }, (request, response) => {
+        versions.push(request.httpVersion);
+        request.resume().on('end', () => response.end('{}'));
+      }),
+    );
+    const proxy = await tunnelTo(target);
+    const trusted = getCACertificates('default');
+    setDefaultCACertificates([...trusted, SELF_SIGNED.cert]);
+    try {
+      const answer = await post(`https://localhost:${target}`, {}, { proxy: through(proxy) });
+      expect(answer.status).toBe(200);
+    } finally {
+      setDefaultCACertificates(trusted);
+    }
+    expect(versions).toEqual(['1.1']);
+  });
 });

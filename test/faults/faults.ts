@@ -56,7 +56,7 @@ export const FAULTS: readonly Fault[] = [
     file: 'src/service/api.ts',
     find: 'if (status !== 200) throw new MalformedAnswer(',
     put: 'if (status > 299) throw new MalformedAnswer(',
-    caughtIn: 'src/service/refusal.test.ts',
+    caughtIn: 'src/service/api.test.ts',
     test: 'is given up when it fails again and again',
   },
   {
@@ -85,7 +85,7 @@ export const FAULTS: readonly Fault[] = [
     file: 'src/service/api.ts',
     find: 'if (isWhole && page.items.length === 0) refuseFalseEnd(text, headers);',
     put: '',
-    caughtIn: 'src/service/refusal.test.ts',
+    caughtIn: 'src/service/api.test.ts',
     test: 'is given up when it fails again and again',
   },
   {

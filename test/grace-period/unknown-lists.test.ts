@@ -1,132 +1,74 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { RequestRefused } from '../../src/model/errors.ts';
-import { systemClock } from '@research-mirror/runtime/clock';
-import { createFrozenAccount, type TestAccount } from '../support/sync/read-account.ts';
+import type { TestAccount } from '../support/sync/read-account.ts';
+import { gracedAccount, graceOver } from './graced-account.ts';
 
-const GRACE_PERIOD_MS = 1_000;
-
+const { mirrored, read, readWell, ids, remove, confirm, freshness } = gracedAccount();
 let account: TestAccount;
+let list: string;
 beforeEach(async () => {
-  account = await createFrozenAccount({}, systemClock, { MIRROR_SETTLE: `${GRACE_PERIOD_MS / 1000}s` });
-  for (const name of ['lists', 'list_items'] as const) {
-    expect((await account.read(name, 'full')).error).toBeUndefined();
-  }
+  account = await mirrored({}, ['lists', 'list_items']);
+  [list = ''] = await ids('lists');
 });
-afterEach(() => account.close());
-
-interface Freshness {
-  readonly state: string;
-  readonly last_error: string | null;
-  readonly polled_at: Date;
-  readonly complete_as_of: Date;
-}
-
-async function freshness(): Promise<Freshness | undefined> {
-  const [row] = await account.query<Freshness>(
-    `select state, last_error, polled_at, complete_as_of from mirror.freshness where collection = 'list_items'`,
-  );
-  return row;
-}
-
-/** As of when the list's items are mirrored, milliseconds. */
-async function lastRead(list: string): Promise<{ readonly polledAt: number; readonly completeAsOf: number }> {
-  const [row] = await account.query<{ polled_at: Date; complete_as_of: Date }>(
-    `select polled_at, complete_as_of from mirror_sync.scope where collection = 'list_items' and parent = '${list}'`,
-  );
-  return { polledAt: row?.polled_at.getTime() ?? 0, completeAsOf: row?.complete_as_of.getTime() ?? 0 };
-}
-
-async function firstList(): Promise<string> {
-  const [text = ''] = await account.sandbox.control.truth({ collection: 'lists' });
-  return String((JSON.parse(text) as { list_id: number }).list_id);
-}
-
-/** Answers with `status` whenever items of the list are asked for. */
-function refuse(list: string, status: number): void {
-  account.onRequest = (path) => {
-    if (!path.startsWith(`/v1/lists/${list}`)) return;
-    throw new RequestRefused(`GET /v1/lists/${list} was answered ${status}: no`, status);
-  };
-}
 
 describe('a list that is shown among the lists', () => {
+  const refuse = (status: number): void => {
+    account.onRequest = (path) => {
+      if (path.startsWith(`/v1/lists/${list}`))
+        throw new RequestRefused(`GET /v1/lists/${list} was answered ${status}: no`, status);
+    };
+  };
+
   it.each([404, 410])('and whose items are answered with %s is failing until it is read', async (status) => {
-    const list = await firstList();
-    const read = await lastRead(list);
-    refuse(list, status);
+    const before = await account.query<{ polled_at: Date; complete_as_of: Date }>(
+      `select polled_at, complete_as_of from mirror_sync.scope where collection = 'list_items' and parent = '${list}'`,
+    );
+    refuse(status);
     const reason = `list ${list}: GET /v1/lists/${list} answers ${status} although /v1/lists shows it`;
     for (const what of ['poll', 'full', 'poll'] as const) {
-      expect((await account.read('list_items', what)).error?.message).toBe(reason);
-      expect(await freshness()).toMatchObject({
-        state: 'failing',
-        last_error: reason,
-      });
-      const { polled_at: polledAt, complete_as_of: completeAsOf } = (await freshness()) ?? {};
-      expect(polledAt?.getTime()).toBeLessThanOrEqual(read.polledAt);
-      expect(completeAsOf?.getTime()).toBeLessThanOrEqual(read.completeAsOf);
+      expect((await read('list_items', what)).error?.message).toBe(reason);
+      const now = await freshness('list_items');
+      expect(now).toMatchObject({ state: 'failing', last_error: reason });
+      for (const moment of ['polled_at', 'complete_as_of'] as const)
+        expect(Number(now?.[moment])).toBeLessThanOrEqual(Number(before[0]?.[moment]));
     }
     // Other lists that came due say nothing of this one.
-    expect(
-      (await account.current.reader.readDue('list_items', new AbortController().signal)).error?.message,
-    ).toBeUndefined();
-    expect(await freshness()).toMatchObject({ state: 'failing', last_error: reason });
+    const { signal } = new AbortController();
+    expect((await account.current.reader.readDue('list_items', signal)).error?.message).toBeUndefined();
+    expect(await freshness('list_items')).toMatchObject({ state: 'failing', last_error: reason });
 
     account.onRequest = () => {};
-    expect((await account.read('list_items', 'poll')).error).toBeUndefined();
-    expect(await freshness()).toMatchObject({ state: 'current', last_error: null });
+    await readWell('list_items', 'poll');
+    expect(await freshness('list_items')).toMatchObject({ state: 'current', last_error: null });
   });
 
   it('and is forbidden is failing, however many others are read', async () => {
-    refuse(await firstList(), 403);
+    refuse(403);
     for (let times = 0; times < 2; times += 1) {
-      expect((await account.read('list_items', 'poll')).error?.message).toContain('403');
-      expect(await freshness()).toMatchObject({ state: 'failing' });
+      expect((await read('list_items', 'poll')).error?.message).toContain('403');
+      expect(await freshness('list_items')).toMatchObject({ state: 'failing' });
     }
   });
 });
 
 describe('a list that is deleted before its row is', () => {
-  it('is no failure: its rows wait for a second proof, and go', async () => {
-    const list = await firstList();
-    await systemClock.sleep(GRACE_PERIOD_MS);
-    await account.sandbox.control.mutate({ op: 'delete', collection: 'lists', id: list });
-    const outcome = await account.read('list_items', 'poll');
-    expect(outcome).toMatchObject({ error: undefined, suspects: ['lists'] });
-    expect(await freshness()).toMatchObject({ state: 'current', last_error: null });
-    expect((await account.read('list_items', 'poll')).error).toBeUndefined();
-
-    await account.read('lists', 'full');
-    expect(
-      await account.query(`select from mirror.lists where list_id = ${list} and _deleted_at is not null`),
-    ).toHaveLength(1);
-    expect((await account.read('list_items', 'full')).error).toBeUndefined();
-    expect(await freshness()).toMatchObject({ state: 'current', last_error: null });
-  });
-
-  it('is no failure either where items of it wait for a second proof', async () => {
-    const list = await firstList();
-    const [item = ''] = await account.sandbox.control.truth({ collection: 'list_items', list });
-    const id = String((JSON.parse(item) as { id: number }).id);
-    await systemClock.sleep(GRACE_PERIOD_MS);
+  it('is no failure where items of it wait for a second proof', async () => {
+    const [id = ''] = await ids('list_items', list);
     await account.sandbox.control.mutate({ op: 'delete', collection: 'list_items', list, id });
-    await account.read('list_items', 'poll');
-    await account.sandbox.control.mutate({ op: 'delete', collection: 'lists', id: list });
-    await systemClock.sleep(GRACE_PERIOD_MS);
-    expect((await account.read('list_items', 'full')).error).toBeUndefined();
-    const { signal } = new AbortController();
+    await read('list_items', 'poll');
+    await remove('lists', list);
+    await graceOver();
+    await readWell('list_items');
     await account.reopen();
-    expect((await account.current.reader.confirmDeletions('list_items', signal)).error).toBeUndefined();
+    expect((await confirm('list_items')).error).toBeUndefined();
   });
 
   it('and whose row is gone by no proof so far is no failure until a full walk of the lists was made', async () => {
-    const list = await firstList();
-    await account.sandbox.control.mutate({ op: 'delete', collection: 'lists', id: list });
-    await systemClock.sleep(GRACE_PERIOD_MS);
+    await remove('lists', list);
     await account.sandbox.control.change({ maxLimit: 1 });
     await account.query(`update mirror_sync.scope set memory = '{}' where collection = 'lists'`);
     await account.reopen();
-    const outcome = await account.read('list_items', 'poll');
-    expect(outcome).toMatchObject({ error: undefined, fullWalks: ['lists'] });
-    expect(await freshness()).toMatchObject({ state: 'current' });
+    expect(await readWell('list_items', 'poll')).toMatchObject({ fullWalks: ['lists'] });
+    expect(await freshness('list_items')).toMatchObject({ state: 'current' });
   });
 });

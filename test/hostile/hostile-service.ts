@@ -7,7 +7,7 @@ import { KeyRefused } from '../../src/model/errors.ts';
 import { systemClock } from '@research-mirror/runtime/clock';
 import type { SandboxOptions } from '@research-mirror/sandbox/switches/sandbox-switches';
 import type { MigratedDatabase } from '../support/databases/migrated-database.ts';
-import { startTestSandbox, STILL, type TestSandbox } from '@research-mirror/sandbox/testing/sandbox';
+import { startTestSandbox, STILL } from '@research-mirror/sandbox/testing/sandbox';
 import { quietParts, takeAndOpen } from '../support/sync/quiet-parts.ts';
 
 const USERS_A_SERVICE = 60;
@@ -30,25 +30,14 @@ const QUIET: Partial<SandboxOptions> = {
 /** The greatest user of any service so far: all of a test file's may be in one database. */
 let users = 0;
 
+export type HostileService = Awaited<ReturnType<typeof startHostileService>>;
+export type HostileAccount = Awaited<ReturnType<HostileService['account']>>;
+
 /** An emulated service whose variants are read into one new account each. */
-export interface HostileService {
-  readonly sandbox: TestSandbox;
-  readonly database: MigratedDatabase;
-  /** A user of the service that was not read so far. */
-  account(): Promise<HostileAccount>;
-  close(): Promise<void>;
-}
-
-export interface HostileAccount extends Pick<Account, 'reader' | 'close'> {
-  readonly userId: number;
-  /** Reads all collections until each was read well, whatever happens on the way. @returns rows written */
-  readAll(what?: 'full' | 'current'): Promise<{ written: number; quarantined: number }>;
-}
-
 export async function startHostileService(
   database: MigratedDatabase,
   switches: Partial<SandboxOptions> = {},
-): Promise<HostileService> {
+) {
   let user = users;
   users += USERS_A_SERVICE;
   const keys = Array.from(
@@ -59,13 +48,12 @@ export async function startHostileService(
   // Jobs under way would go on.
   await sandbox.control.clock({ freeze: true });
   const transport = createTransport({ baseUrl: sandbox.url, clock: systemClock, userAgent: 'tests' });
-  const { db } = database;
   return {
     sandbox,
     database,
+    /** Of a user of the service that was not read so far. */
     async account() {
-      user += 1;
-      const userId = user;
+      const userId = (user += 1);
       const env = {
         DATABASE_URL: database.url,
         MIRROR_API_URL: sandbox.url,
@@ -73,33 +61,29 @@ export async function startHostileService(
         // More than the replicas of these tests lag.
         MIRROR_SETTLE: '1s',
       };
-      await ensureAccount(db, String(userId), new Date());
-      const parts = await quietParts(loadConfig(env, 'service'), db, transport);
+      await ensureAccount(database.db, String(userId), new Date());
+      const parts = await quietParts(loadConfig(env, 'service'), database.db, transport);
       const opened = await takeAndOpen(parts, String(userId));
       return {
+        userId,
         reader: opened.reader,
         close: () => opened.close(),
-        userId,
-        readAll: (what = 'full') => readAll(opened, what),
+        /** Reads all collections until each was read well, whatever happens on the way. @returns rows written */
+        async readAll(what: 'full' | 'current' = 'full') {
+          const sum = { written: 0, quarantined: 0 };
+          for (const name of COLLECTION_NAMES) {
+            const { inserted, updated, quarantined } = await readWell(opened, name, what);
+            sum.written += inserted + updated;
+            sum.quarantined += quarantined;
+          }
+          return sum;
+        },
       };
     },
     close: async () => {
       await Promise.all([transport.close(), sandbox.stop()]);
     },
   };
-}
-
-async function readAll(
-  account: Account,
-  what: 'full' | 'current',
-): Promise<{ written: number; quarantined: number }> {
-  const sum = { written: 0, quarantined: 0 };
-  for (const name of COLLECTION_NAMES) {
-    const { inserted, updated, quarantined } = await readWell(account, name, what);
-    sum.written += inserted + updated;
-    sum.quarantined += quarantined;
-  }
-  return sum;
 }
 
 async function readWell(account: Account, name: CollectionName, what: 'full' | 'current') {

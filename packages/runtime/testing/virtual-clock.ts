@@ -1,5 +1,7 @@
 import type { Clock } from '../src/clock.ts';
 
+const DAY = 86_400_000;
+
 interface Timer {
   readonly due: number;
   readonly fire: () => void;
@@ -63,38 +65,38 @@ export class VirtualClock implements Clock {
   /** Lets `ms` pass, and runs everything that is due meanwhile. */
   async advance(ms: number): Promise<void> {
     const end = this.#monotonic + ms;
-    await settled();
-    while (this.#fireNext(end)) await settled();
+    await this.#run(end);
     this.#monotonic = end;
   }
 
   /** Lets time pass until no timer is left, for at most `limitMs`. @throws when that is not enough */
-  async runUntilIdle(limitMs: number = 86_400_000): Promise<void> {
-    const end = this.#monotonic + limitMs;
-    await settled();
-    while (this.#fireNext(end)) await settled();
-    if (this.#first() !== undefined)
-      throw new Error(`still busy after ${String(limitMs)} ms of virtual time`);
+  async runUntilIdle(limitMs: number = DAY): Promise<void> {
+    await this.#run(this.#monotonic + limitMs);
+    if (this.#first() !== undefined) throw new Error(`still busy after ${limitMs} ms of virtual time`);
   }
 
-  /** Lets time pass until `promise` is fulfilled or rejected, and gives its value. @throws what it throws; when it stays open for ever */
-  async runUntil<T>(promise: Promise<T>, limitMs: number = 86_400_000): Promise<T> {
-    const end = this.#monotonic + limitMs;
+  /** Lets a day pass at most until `promise` is settled, and gives its value. @throws what it throws; when it stays open */
+  async runUntil<T>(promise: Promise<T>): Promise<T> {
     const state = { open: true };
     const close = (): void => {
       state.open = false;
     };
     promise.then(close, close);
+    await this.#run(this.#monotonic + DAY, () => !state.open);
+    if (state.open)
+      throw new Error('the promise did not settle: nothing is due within a day of virtual time');
+    return await promise;
+  }
+
+  /** Fires what is due by `end`, one after another. */
+  async #run(end: number, isOver: () => boolean = () => false): Promise<void> {
     await settled();
-    while (state.open) {
-      if (!this.#fireNext(end)) {
-        throw new Error(
-          `the promise did not settle: nothing is due within ${String(limitMs)} ms of virtual time`,
-        );
-      }
+    for (let next = this.#first(); next !== undefined && next.due <= end && !isOver(); next = this.#first()) {
+      this.#timers.pop();
+      this.#monotonic = next.due;
+      next.fire();
       await settled();
     }
-    return await promise;
   }
 
   #set(ms: number, fire: () => void): Timer {
@@ -109,16 +111,6 @@ export class VirtualClock implements Clock {
   #first(): Timer | undefined {
     while (this.#timers.at(-1)?.cancelled === true) this.#timers.pop();
     return this.#timers.at(-1);
-  }
-
-  /** Fires the next timer that is due by `end`; false when there is none. */
-  #fireNext(end: number): boolean {
-    const next = this.#first();
-    if (next === undefined || next.due > end) return false;
-    this.#timers.pop();
-    this.#monotonic = next.due;
-    next.fire();
-    return true;
   }
 }
 

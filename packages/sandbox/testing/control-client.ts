@@ -93,8 +93,7 @@ export class SandboxControl {
   }
 
   async #texts(path: string): Promise<string[]> {
-    const text = await (await this.#fetch(path)).text();
-    return text.split('\n').filter((line) => line !== '');
+    return (await (await this.#fetch(path)).text()).split('\n').filter((line) => line !== '');
   }
 
   async #lines<T>(path: string): Promise<T[]> {

@@ -62,7 +62,7 @@ export async function playClocks(seed: number, origin: Cluster): Promise<GameRes
   await cluster.start();
   const db = openPool(cluster.url);
   try {
-    const failure = await new Game(account, cluster, db).play().then(
+    const failure = await play(account, cluster, db).then(
       () => undefined,
       (error: unknown) => error,
     );
@@ -89,87 +89,18 @@ async function complaints({ location: { pgData } }: Cluster): Promise<string[]> 
   return log.split('\n').filter((line) => /FATAL|PANIC|terminated|LOG: {2}server/.test(line));
 }
 
-class Game {
-  readonly #account: RealAccount;
-  readonly #cluster: Cluster;
-  readonly #db: pg.Pool;
-  readonly #bystanders: Bystanders;
-  #aheadMs = 0;
+async function play(account: RealAccount, cluster: Cluster, db: pg.Pool): Promise<void> {
+  const { draw } = account;
+  const bystanders = new Bystanders(db, account);
+  const run = (...args: string[]): Running => account.begin(args, cluster.url);
+  let aheadMs = 0;
   /** The clock went ahead while no daemon could know of it: what is queued may be on hold. */
-  #wasUnseen = false;
-
-  constructor(account: RealAccount, cluster: Cluster, db: pg.Pool) {
-    this.#account = account;
-    this.#cluster = cluster;
-    this.#db = db;
-    this.#bystanders = new Bystanders(db, account);
-  }
-
-  async play(): Promise<void> {
-    const account = this.#account;
-    const { draw } = account;
-    let daemon = this.#begin();
-    await daemon.until(STARTED);
-    if (draw.chance(0.7)) await this.#readsOn(daemon, 'the first load');
-    await this.#bystanders.during(async () => {
-      for (let left = draw.integer(1, MOST_STEPS); left > 0; left -= 1) daemon = await this.#step(daemon);
-    });
-    await this.#finishSent(daemon);
-    await account.stop(daemon);
-    // At last it is put right. Behind the machine's, libfaketime's ends sessions early now and then: a server's timer that
-    // rings while the file is read sees the machine's time.
-    await stepClock(this.#cluster, 0);
-    await account.endWell(this.#db, this.#cluster.url, {}, 'differ');
-    await this.#bystanders.checkConsumer();
-    const { rows } = await this.#db.query('select from mirror.recoveries');
-    account.claim(rows.length === 0, 'a step of the clock was taken for a database that went back');
-  }
-
-  #begin(): Running {
-    return this.#account.begin(['start'], this.#cluster.url);
-  }
-
-  async #step(daemon: Running): Promise<Running> {
-    const account = this.#account;
-    const { draw } = account;
-    await account.scheduleFullWalks(this.#db).catch(() => {});
-    await systemClock.sleep(draw.random() * 2_000);
-    const process = draw.weighted(PROCESS);
-    const unit = draw.weighted(WEIGHTS);
-    // Further ahead, or back; or to what it should be.
-    const byMs = Math.round(UNITS[unit] * (20 + draw.random() * 40) * (unit === 'seconds' ? 1 : 1 / 20));
-    const isRight = this.#aheadMs === 0 || draw.chance(0.6);
-    const aheadMs = isRight ? this.#aheadMs + (draw.chance(0.6) ? -byMs : byMs) : 0;
-    const steppedBy = aheadMs - this.#aheadMs;
-    this.#aheadMs = aheadMs;
-    const what = `${Math.round(steppedBy / 1_000)} s, the daemon is ${process}`;
-    account.tell(`the clock steps by ${what}`);
-    account.count(steppedBy < 0 ? 'steps back' : 'steps ahead');
-    if (process === 'dead') {
-      daemon.child.kill('SIGKILL');
-      await daemon.ended;
-    }
-    if (process === 'stopped') daemon.child.kill('SIGSTOP');
-    this.#wasUnseen ||= process !== 'alive' && steppedBy > 300_000;
-    await stepClock(this.#cluster, aheadMs);
-    if (process === 'stopped') {
-      await systemClock.sleep(draw.random() * 5_000);
-      daemon.child.kill('SIGCONT');
-    }
-    if (process === 'dead') {
-      if (steppedBy < -600_000 && draw.chance(0.5)) await this.#isUnhealthy();
-      daemon = this.#begin();
-      // Before that a signal kills it.
-      await daemon.until(STARTED);
-    }
-    await this.#readsOn(daemon, `polls after a step by ${what}`);
-    return daemon;
-  }
+  let wasUnseen = false;
 
   /** Everything was polled within the last minute, by the clock as it is now. */
-  async #readsOn(daemon: Running, what: string): Promise<void> {
+  const readsOn = async (what: string): Promise<void> => {
     const polled = async (): Promise<boolean> => {
-      const { rows } = await this.#db.query<{ polled: boolean | null }>(
+      const { rows } = await db.query<{ polled: boolean | null }>(
         `select bool_and(polled_at between now() - interval '90 s' and now() and next_poll_at < now() + interval '2 min')
            as polled from mirror.freshness`,
       );
@@ -178,37 +109,78 @@ class Game {
     const begun = performance.now();
     try {
       await eventually(what, polled, SOON_MS);
-      this.#account.tell(`${what}: ${Math.round(performance.now() - begun)} ms`);
+      account.tell(`${what}: ${Math.round(performance.now() - begun)} ms`);
     } catch (error) {
-      const { rows } = await this.#db.query<Record<string, unknown>>(
+      const { rows } = await db.query<Record<string, unknown>>(
         'select collection, state, polled_at, next_poll_at, last_error, now() from mirror.freshness',
       );
-      this.#account.claim(
-        false,
-        `${messageOf(error)}: ${JSON.stringify(rows)}: ${daemon.output().slice(-800)}`,
-      );
+      const said = daemon.output().slice(-800);
+      account.claim(false, `${messageOf(error)}: ${JSON.stringify(rows)}: ${said}`);
     }
-  }
+  };
 
   /** No daemon runs, and the last poll lies ahead: that must not count as healthy. */
-  async #isUnhealthy(): Promise<void> {
-    const { rows } = await this.#db.query(
+  const isUnhealthy = async (): Promise<void> => {
+    const { rows } = await db.query(
       `select from mirror.freshness where polled_at > now() + interval '2 minutes'`,
     );
     if (rows.length === 0) return;
-    const { code } = await this.#account.begin(['status'], this.#cluster.url).ended;
-    this.#account.claim(code === 1, `status ended with ${code}, though the last poll lies in the future`);
-    this.#account.count('looks at status');
-  }
+    const { code } = await run('status').ended;
+    account.claim(code === 1, `status ended with ${code}, though the last poll lies in the future`);
+    account.count('looks at status');
+  };
 
-  async #finishSent(daemon: Running): Promise<void> {
-    const account = this.#account;
-    if (this.#wasUnseen) await account.begin(['submissions', 'release'], this.#cluster.url).ended;
-    await this.#bystanders.finishSent(daemon, PATIENCE_MS);
-    const rows = await this.#bystanders.judge(true);
-    account.claim(
-      this.#wasUnseen || rows.every(({ state }) => state !== 'held'),
-      'submissions are held, though a daemon was there all the time',
-    );
-  }
+  const step = async (): Promise<void> => {
+    await account.scheduleFullWalks(db).catch(() => {});
+    await systemClock.sleep(draw.random() * 2_000);
+    const process = draw.weighted(PROCESS);
+    const unit = draw.weighted(WEIGHTS);
+    // Further ahead, or back; or to what it should be.
+    const byMs = Math.round(UNITS[unit] * (20 + draw.random() * 40) * (unit === 'seconds' ? 1 : 1 / 20));
+    const isFurther = aheadMs === 0 || draw.chance(0.6);
+    const next = isFurther ? aheadMs + (draw.chance(0.6) ? -byMs : byMs) : 0;
+    const steppedBy = next - aheadMs;
+    aheadMs = next;
+    const what = `${Math.round(steppedBy / 1_000)} s, the daemon is ${process}`;
+    account.tell(`the clock steps by ${what}`);
+    account.count(steppedBy < 0 ? 'steps back' : 'steps ahead');
+    if (process === 'dead') {
+      daemon.child.kill('SIGKILL');
+      await daemon.ended;
+    }
+    if (process === 'stopped') daemon.child.kill('SIGSTOP');
+    wasUnseen ||= process !== 'alive' && steppedBy > 300_000;
+    await stepClock(cluster, aheadMs);
+    if (process === 'stopped') {
+      await systemClock.sleep(draw.random() * 5_000);
+      daemon.child.kill('SIGCONT');
+    }
+    if (process === 'dead') {
+      if (steppedBy < -600_000 && draw.chance(0.5)) await isUnhealthy();
+      daemon = run('start');
+      // Before that a signal kills it.
+      await daemon.until(STARTED);
+    }
+    await readsOn(`polls after a step by ${what}`);
+  };
+
+  let daemon = run('start');
+  await daemon.until(STARTED);
+  if (draw.chance(0.7)) await readsOn('the first load');
+  await bystanders.during(async () => {
+    for (let left = draw.integer(1, MOST_STEPS); left > 0; left -= 1) await step();
+  });
+  if (wasUnseen) await run('submissions', 'release').ended;
+  await bystanders.finishSent(daemon, PATIENCE_MS);
+  const sent = await bystanders.judge(true);
+  const isHeld = !wasUnseen && sent.some(({ state }) => state === 'held');
+  account.claim(!isHeld, 'submissions are held, though a daemon was there all the time');
+  await account.stop(daemon);
+  // At last it is put right. Behind the machine's, libfaketime's ends sessions early now and then: a server's timer that
+  // rings while the file is read sees the machine's time.
+  await stepClock(cluster, 0);
+  await account.endWell(db, cluster.url, {}, 'differ');
+  await bystanders.checkConsumer();
+  const { rows } = await db.query('select from mirror.recoveries');
+  account.claim(rows.length === 0, 'a step of the clock was taken for a database that went back');
 }

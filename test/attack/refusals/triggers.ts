@@ -25,10 +25,7 @@ const KINDS = {
 type RefusalKind = keyof typeof KINDS;
 
 /** With these a page may fail: while every row is refused, the reason may be the table. */
-const PERHAPS_TABLES: ReadonlySet<string> = new Set<RefusalKind>([
-  'a table that is missing',
-  'an internal error',
-]);
+const PERHAPS_TABLES = new Set(['a table that is missing', 'an internal error']);
 
 /** Not those of lists: of a list that is refused, the items are not read. */
 const TABLES = ['research_jobs', 'bulk_research_jobs', 'list_items', 'watchlist'] as const;
@@ -85,12 +82,10 @@ export async function checkRefusals(
   names: readonly ListName[],
   errors: readonly string[],
 ): Promise<{ readonly refused: number; readonly findings: readonly Finding[] }> {
-  const { rows } = await db.query<Refusals>('select kind, percent from public.refusals where user_id = $1', [
-    user,
-  ]);
-  const [{ kind, percent } = { kind: '', percent: 0 }] = rows;
+  const query = 'select kind, percent from public.refusals where user_id = $1';
+  const [{ kind, percent } = { kind: '', percent: 0 }] = (await db.query<Refusals>(query, [user])).rows;
   if (errors.length > 0 && PERHAPS_TABLES.has(kind)) return { refused: 0, findings: [] };
-  const findings: Finding[] = errors.map((error) => ({
+  const findings = errors.map<Finding>((error) => ({
     kind: 'claim',
     text: `while rows are refused: ${error}`,
   }));
@@ -101,12 +96,7 @@ export async function checkRefusals(
     for (const list of lists) {
       const which = { collection: name, user: Number(user), ...(list === '' ? {} : { list }) };
       const truth = await source.control.truth(which);
-      const { rows: items } = await db.query<{
-        key: string;
-        refused: boolean;
-        same: boolean;
-        apart: boolean;
-      }>(
+      const { rows: items } = await db.query<Record<'refused' | 'same' | 'apart', boolean> & { key: string }>(
         `select t.raw ->> $4 as key, public.is_refused(t.raw, $5) as refused,
            exists (select from mirror.${name} as m where m._user_id = $2 and m._deleted_at is null
              and m.${KEYS[name]}::text = t.raw ->> $4 ${list === '' ? '' : 'and m.list_id = $3::bigint'}

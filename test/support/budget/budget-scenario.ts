@@ -1,7 +1,6 @@
 import { type AnswerMeta, Budget, NotSent } from '../../../src/service/budget.ts';
 import type { BudgetEvent } from '../../../src/service/key-budget.ts';
 import { PRIORITY, type RateGroup } from '../../../src/service/rate-groups.ts';
-import type { BudgetStore } from '../../../src/service/slot-store.ts';
 import type { Random } from '@research-mirror/runtime/clock';
 import type { Limiter, Verdict } from './limiters.ts';
 import { MemoryBudgetStore } from './memory-budget-store.ts';
@@ -70,11 +69,7 @@ class EmulatedService {
     const receivedAt = this.#clock.monotonic();
     this.#answered += 1;
     this.#responseMs += receivedAt - sentAt;
-    return {
-      status: verdict.accepted ? 200 : 429,
-      headers: headers(verdict),
-      receivedAt,
-    };
+    return { status: verdict.accepted ? 200 : 429, headers: headers(verdict), receivedAt };
   }
 
   /** A request of another user of the key. */
@@ -134,26 +129,22 @@ export interface Scenario {
   readonly foreignComes?: 'at random' | 'evenly' | 'in bursts';
   /** How long the other user has sent when the first process starts. */
   readonly foreignForMs?: number;
-  readonly onStart?: (clock: VirtualClock, store: MemoryBudgetStore) => void;
 }
 
 export interface Outcome extends Pick<
   EmulatedService,
   'sentAt' | 'refusedAt' | 'foreignAt' | 'foreignRefusedAt' | 'meanResponseMs'
 > {
-  readonly reservations: number;
   readonly events: readonly BudgetEvent[];
-  readonly budget: Budget;
 }
 
 export async function play(scenario: Scenario): Promise<Outcome> {
-  const { seed, minutes, killEveryMs, workers = 8 } = scenario;
+  const { seed, minutes, killEveryMs, workers = 8, groups = [] } = scenario;
   const random = seeded(seed);
   const clock = new VirtualClock();
   const store = new MemoryBudgetStore(clock);
   const service = new EmulatedService(clock, scenario.limiter, random, scenario.network ?? {});
   const events: BudgetEvent[] = [];
-  scenario.onStart?.(clock, store);
 
   /** A process that works with the key. */
   const startProcess = async () => {
@@ -167,23 +158,44 @@ export async function play(scenario: Scenario): Promise<Outcome> {
       onEvent: (event) => events.push(event),
     });
     const killed = new AbortController();
-    const all = Array.from({ length: workers }, (_, worker) =>
-      work(scenario, worker, budget, service, fenced.store, clock, random, killed.signal),
-    );
-    return {
-      budget,
-      takeOver: () => fenced.takeOver(),
-      stop: async () => {
-        killed.abort(new Error('stopped'));
-        budget.close(new Error('stopped'));
-        await Promise.all(all);
-        await budget.flush();
-      },
-      kill: () => {
-        killed.abort(new Error('killed'));
-        budget.close(new Error('killed'));
-      },
+    const page = async (): Promise<void> => {
+      const freed = budget.takeFreed();
+      if (freed === undefined || killed.signal.aborted) return;
+      if (random() < (scenario.failingPages ?? 0)) budget.putBack(freed);
+      else await fenced.store.record(freed);
     };
+    /** Requests one after another, each followed by a page's transaction. */
+    const work = async (group: RateGroup): Promise<void> => {
+      const route = '/v1/lists/{id}';
+      const request = { group, route, priority: PRIORITY.POLL, signal: killed.signal };
+      while (!killed.signal.aborted) {
+        try {
+          await budget.run(request, async () => {
+            if (scenario.unsent === undefined || random() >= scenario.unsent)
+              return await service.send(group);
+            await clock.sleep(random() * 5_000);
+            throw new NotSent('a refused connection');
+          });
+          if (random() < (scenario.pages ?? 1)) await page();
+        } catch {
+          // No answer, or killed: the next request, if any, tells. A process that was taken over asks again and again.
+          if (scenario.goesOnMs !== undefined) await clock.sleep(250);
+        }
+      }
+    };
+    const all = Array.from({ length: workers }, (_, worker) =>
+      work(groups[worker % groups.length] ?? 'other'),
+    );
+    const kill = (): void => {
+      killed.abort(new Error('killed'));
+      budget.close(new Error('killed'));
+    };
+    const stop = async (): Promise<void> => {
+      kill();
+      await Promise.all(all);
+      await budget.flush();
+    };
+    return { takeOver: () => fenced.takeOver(), stop, kill };
   };
 
   if (scenario.foreignPerMinute !== undefined) disturb(clock, service, random, scenario);
@@ -205,55 +217,7 @@ export async function play(scenario: Scenario): Promise<Outcome> {
     running = await startProcess();
   }
   running.kill();
-  const { reservations } = store;
-  return Object.assign(service, { reservations, events, budget: running.budget });
-}
-
-/** One worker: requests one after another, each followed by a page's transaction. */
-async function work(
-  scenario: Scenario,
-  worker: number,
-  budget: Budget,
-  service: EmulatedService,
-  store: BudgetStore,
-  clock: VirtualClock,
-  random: Random,
-  signal: AbortSignal,
-): Promise<void> {
-  const { groups = [] } = scenario;
-  const group = groups[worker % groups.length] ?? 'other';
-  const request = {
-    group,
-    route: '/v1/lists/{id}',
-    priority: PRIORITY.POLL,
-    signal,
-  };
-  while (!signal.aborted) {
-    try {
-      await budget.run(request, async () => {
-        if (scenario.unsent === undefined || random() >= scenario.unsent) return await service.send(group);
-        await clock.sleep(random() * 5_000);
-        throw new NotSent('a refused connection');
-      });
-      if (random() < (scenario.pages ?? 1)) await page(scenario, budget, store, random, signal);
-    } catch {
-      // No answer, or killed: the next request, if any, tells. A process that was taken over asks again and again.
-      if (scenario.goesOnMs !== undefined) await clock.sleep(250);
-    }
-  }
-}
-
-async function page(
-  scenario: Scenario,
-  budget: Budget,
-  store: BudgetStore,
-  random: Random,
-  signal: AbortSignal,
-): Promise<void> {
-  const freed = budget.takeFreed();
-  if (freed === undefined || signal.aborted) return;
-  if (random() < (scenario.failingPages ?? 0)) budget.putBack(freed);
-  else await store.record(freed);
+  return Object.assign(service, { events });
 }
 
 /** Another user of the key. Bursts are a minute's requests within two seconds. */

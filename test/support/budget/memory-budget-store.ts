@@ -8,11 +8,13 @@ import type {
 } from '../../../src/service/slot-store.ts';
 import type { Clock } from '@research-mirror/runtime/clock';
 
+/** How long a commit takes. */
+const COMMIT_MS = 2;
+
 /** A budget's rows in memory: what survives a crash in tests. One key; the store's clock is the wall clock. */
 export class MemoryBudgetStore implements BudgetStore {
   readonly largestBlock: number = Infinity;
   readonly #clock: Clock;
-  readonly #commitMs: number;
   readonly #blocks = new Map<string, LoadedBlock>();
   readonly #learnt = new Map<string, LearntRow>();
   known = false;
@@ -20,10 +22,8 @@ export class MemoryBudgetStore implements BudgetStore {
   /** When set, every write fails with it. */
   failure: Error | undefined;
 
-  /** @param commitMs how long a commit takes */
-  constructor(clock: Clock, commitMs: number = 2) {
+  constructor(clock: Clock) {
     this.#clock = clock;
-    this.#commitMs = commitMs;
   }
 
   load(_keyHash: string): Promise<LoadedBudget> {
@@ -41,24 +41,24 @@ export class MemoryBudgetStore implements BudgetStore {
     freed: FreedSlots,
     check: () => void = () => {},
   ): Promise<{ readonly now: number }> {
-    await this.#clock.sleep(this.#commitMs / 2);
+    await this.#clock.sleep(COMMIT_MS / 2);
     const now = this.#clock.now();
-    this.#throwIfFailing();
+    if (this.failure !== undefined) throw this.failure;
     check();
     const { group, blockId, size, validForMs } = block;
-    const id = `${group}/${String(blockId)}`;
+    const id = `${group}/${blockId}`;
     if (this.#blocks.has(id)) throw new Error(`block ${id} is there already`);
     this.#blocks.set(id, { group, blockId, size, validUntil: now + validForMs, freed: [] });
     this.#apply(freed);
     this.known = true;
     this.reservations += 1;
-    await this.#clock.sleep(this.#commitMs / 2);
+    await this.#clock.sleep(COMMIT_MS / 2);
     return { now };
   }
 
   async record(freed: FreedSlots, check: () => void = () => {}): Promise<void> {
-    await this.#clock.sleep(this.#commitMs);
-    this.#throwIfFailing();
+    await this.#clock.sleep(COMMIT_MS);
+    if (this.failure !== undefined) throw this.failure;
     check();
     this.#apply(freed);
   }
@@ -84,10 +84,10 @@ export class MemoryBudgetStore implements BudgetStore {
 
   #apply({ blocks, learnt }: FreedSlots): void {
     for (const { group, blockId, freed } of blocks) {
-      const id = `${group}/${String(blockId)}`;
+      const id = `${group}/${blockId}`;
       const row = this.#blocks.get(id);
       if (row === undefined) continue;
-      if (freed.length > row.size) throw new Error(`block ${id} has ${String(freed.length)} slots freed`);
+      if (freed.length > row.size) throw new Error(`block ${id} has ${freed.length} slots freed`);
       if (row.freed.length <= freed.length) this.#blocks.set(id, { ...row, freed });
     }
     for (const row of learnt) {
@@ -98,9 +98,5 @@ export class MemoryBudgetStore implements BudgetStore {
     }
     const old = this.#clock.now() - 300_000;
     for (const [id, row] of this.#blocks) if (row.validUntil < old) this.#blocks.delete(id);
-  }
-
-  #throwIfFailing(): void {
-    if (this.failure !== undefined) throw this.failure;
   }
 }

@@ -1,18 +1,12 @@
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** Answers this instead of asking the service; undefined: asks it. `nothing`: the request is never answered. */
+/** In place of the service's answer: `message` is what the error body says, `html` takes its place. `nothing`: none comes. */
+export type Refusal =
+  | { status: number; message: string; headers?: Readonly<Record<string, string>>; html?: string }
+  | 'nothing';
+/** Undefined: the service is asked. */
 type Judge = (request: IncomingMessage) => Refusal | undefined;
-export type Refusal = RefusedAnswer | 'nothing';
-
-interface RefusedAnswer {
-  readonly status: number;
-  /** What the error body says. */
-  readonly message: string;
-  readonly headers?: Readonly<Record<string, string>>;
-  /** In place of the error body. */
-  readonly html?: string;
-}
 
 export type Gateway = Awaited<ReturnType<typeof createGateway>>;
 
@@ -24,9 +18,8 @@ export async function createGateway(target: string) {
   let judge: Judge | undefined;
   const server = createServer((incoming, answer) => {
     const refusal = judge?.(incoming);
-    if (refusal === undefined) {
-      passOn(target, incoming, answer);
-    } else if (refusal !== 'nothing') {
+    if (refusal === undefined) passOn(target, incoming, answer);
+    else if (refusal !== 'nothing') {
       const { status, message, headers, html } = refusal;
       const type = html === undefined ? 'application/json' : 'text/html';
       answer.writeHead(status, { 'content-type': type, ...headers });

@@ -1,45 +1,31 @@
-import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
 /** What a proxy does to the bytes of a connection. */
 export interface Weather {
   /** Bytes towards the client after which the connection is cut; undefined: never. */
-  readonly cutAfter?: number | undefined;
+  readonly cutAfter?: number;
   /** How it is cut: cleanly, or by a reset. */
-  readonly cut?: 'end' | 'reset' | undefined;
+  readonly cut?: 'end' | 'reset';
   /** Delay of every chunk, ms. */
-  readonly delayMs?: number | undefined;
+  readonly delayMs?: number;
   /** Throughput of each direction. */
-  readonly bytesPerSecond?: number | undefined;
+  readonly bytesPerSecond?: number;
   /** Bytes towards the client after which nothing is passed on, while the connection stays open. */
-  readonly stallAfter?: number | undefined;
+  readonly stallAfter?: number;
 }
 
-export interface Proxy {
-  readonly port: number;
-  /** Called for each connection with the number of connections before it. */
-  weather: (connection: number) => Weather;
-  /** Connections so far. */
-  connections: number;
-  /** How often a client sent something after the server had: what it waits for each time is a round trip. */
-  roundTrips: number;
-  /** Resets all that is open. @returns how many */
-  reset(): number;
-  /** Refuses new connections, or takes them again. */
-  refuse(refused: boolean): void;
-  close(): Promise<void>;
-}
+export type Proxy = Awaited<ReturnType<typeof startProxy>>;
 
-/** A TCP proxy on loopback before `port`. */
-export async function startProxy(target: number): Promise<Proxy> {
+/** A TCP proxy on loopback before the port `target`. */
+export async function startProxy(target: number) {
   const open = new Set<Socket>();
   let refusing = false;
-  const server: Server = createServer((client) => {
+  const server = createServer((client) => {
     if (refusing) {
       client.resetAndDestroy();
       return;
     }
-    const weather = proxy.weather(proxy.connections);
-    proxy.connections += 1;
+    const weather = proxy.weather();
     const behind = connect(target, '127.0.0.1');
     for (const socket of [client, behind]) {
       open.add(socket);
@@ -58,14 +44,14 @@ export async function startProxy(target: number): Promise<Proxy> {
     });
     client.on('end', () => there(0, () => behind.end()));
     client.on('close', () => behind.destroy());
+    const { cutAfter = Infinity, cut, stallAfter = Infinity } = weather;
     let passed = 0;
     behind.on('data', (bytes) => {
       isAnswered = true;
-      const { cutAfter, cut, stallAfter } = weather;
       const before = passed;
       passed += bytes.length;
-      if (stallAfter !== undefined && passed > stallAfter) return;
-      if (cutAfter === undefined || passed <= cutAfter) {
+      if (passed > stallAfter) return;
+      if (passed <= cutAfter) {
         back(bytes.length, () => client.write(bytes));
         return;
       }
@@ -77,38 +63,39 @@ export async function startProxy(target: number): Promise<Proxy> {
     behind.on('end', () => back(0, () => client.end()));
     behind.on('close', () => back(0, () => client.destroy()));
   });
-  const proxy: Proxy = {
-    port: 0,
-    weather: () => ({}),
-    connections: 0,
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const proxy = {
+    port: (server.address() as AddressInfo).port,
+    /** Called for each connection. */
+    weather: (): Weather => ({}),
+    /** How often a client sent something after the server had: what it waits for each time is a round trip. */
     roundTrips: 0,
-    reset() {
+    /** Resets all that is open. @returns how many */
+    reset(): number {
       const count = open.size;
       for (const socket of open) socket.resetAndDestroy();
       return count;
     },
-    refuse(refused) {
+    /** Refuses new connections, or takes them again. */
+    refuse(refused: boolean): void {
       refusing = refused;
     },
     close: () =>
-      new Promise((resolve) => {
+      new Promise<void>((resolve) => {
         server.close(() => resolve());
         for (const socket of open) socket.destroy();
       }),
   };
-  await new Promise<void>((resolve) => {
-    server.listen(0, '127.0.0.1', resolve);
-  });
-  return Object.assign(proxy, { port: (server.address() as AddressInfo).port });
+  return proxy;
 }
 
 /** One direction of a connection: what goes in first comes out first. */
-function line({ delayMs = 0, bytesPerSecond }: Weather): (bytes: number, act: () => void) => void {
+function line({ delayMs = 0, bytesPerSecond = Infinity }: Weather): (bytes: number, act: () => void) => void {
   const waiting: (() => void)[] = [];
   let freeAt = 0;
   return (bytes, act) => {
     const now = performance.now();
-    freeAt = Math.max(now, freeAt) + (bytesPerSecond === undefined ? 0 : (bytes / bytesPerSecond) * 1_000);
+    freeAt = Math.max(now, freeAt) + (bytes / bytesPerSecond) * 1_000;
     const wait = freeAt - now + delayMs;
     if (wait === 0 && waiting.length === 0) return act();
     waiting.push(act);

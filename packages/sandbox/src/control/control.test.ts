@@ -7,19 +7,17 @@ const { sandbox, ask } = httpSandbox({ lists: 3, itemsPerList: 5, jobs: 20 });
 const collection = 'research_jobs';
 const LIST = { collection: 'lists' } as const;
 
-async function get(path: string, signal?: AbortSignal): Promise<Record<string, unknown>[]> {
-  const { body } = await ask(path, signal === undefined ? {} : { signal });
-  return (body['data'] ?? []) as Record<string, unknown>[];
+async function get(path: string, more: { signal?: AbortSignal } = {}): Promise<Record<string, unknown>[]> {
+  return ((await ask(path, more)).body['data'] ?? []) as Record<string, unknown>[];
 }
 
 describe('mutations', () => {
   it('change the data of the user that they name', async () => {
     const two = await startTestSandbox({ ...STILL, keys: 'one=1,two=2', jobs: 5 });
-    await two.control.mutate({ op: 'insert', user: 2, collection, id: '1', fields: { status: 'odd' } });
-    expect(await two.control.count({ collection, user: 1 })).toBe(5);
-    expect(await two.control.count({ collection, user: 2 })).toBe(6);
-    const third = two.control.mutate({ op: 'insert', user: 3, collection });
-    await expect(third).rejects.toThrow('there is no user 3');
+    await two.control.mutate({ op: 'insert', user: 2, collection });
+    const count = (user: number): Promise<number> => two.control.count({ collection, user });
+    expect([await count(1), await count(2)]).toEqual([5, 6]);
+    await expect(two.control.mutate({ op: 'insert', user: 3, collection })).rejects.toThrow('no user 3');
     await two.stop();
   });
 
@@ -41,32 +39,29 @@ describe('mutations', () => {
   });
 
   it('update fields and move updated_at, unless they are silent', async () => {
-    const [job] = await get('/v1/research?limit=1&starting_after=1050');
-    const id = String(job?.['job_id']);
-    const find = async () => (await get('/v1/research')).find((each) => String(each['job_id']) === id);
+    const find = async () =>
+      (await get('/v1/research')).find((each) => each['job_id'] === before?.['job_id']);
     await sandbox.control.clock({ advanceMs: 3_600_000 });
-    const before = await find();
-    await sandbox.control.mutate({ op: 'update', collection, id, fields: { score: 1 }, silent: true });
+    const [before] = await get('/v1/research?limit=1&starting_after=1050');
+    const update = { op: 'update', collection, id: String(before?.['job_id']) } as const;
+    await sandbox.control.mutate({ ...update, fields: { score: 1 }, silent: true });
     expect(await find()).toEqual({ ...before, score: 1 });
-    await sandbox.control.mutate({ op: 'update', collection, id, fields: { status: 'failed' } });
-    const after = await find();
-    expect(after).toMatchObject({ score: 1, status: 'failed' });
-    expect(after?.['updated_at']).not.toBe(before?.['updated_at']);
+    await sandbox.control.mutate({ ...update, fields: { status: 'failed' } });
+    expect(await find()).toMatchObject({ score: 1, status: 'failed' });
+    expect((await find())?.['updated_at']).not.toBe(before?.['updated_at']);
   });
 
   it('delete and restore, and the list’s row follows its items', async () => {
-    const row = async () => (await get('/v1/lists?limit=1'))[0];
-    const before = await row();
+    const [before] = await get('/v1/lists?limit=1');
     const list = String(before?.['list_id']);
     const [item] = await get(`/v1/lists/${list}`);
-    const which = { collection: 'list_items', list } as const;
+    const which = { collection: 'list_items', list, id: String(item?.['id']) } as const;
     await sandbox.control.clock({ advanceMs: 5000 });
-    await sandbox.control.mutate({ op: 'delete', ...which, id: String(item?.['id']) });
-    expect(await get(`/v1/lists/${list}`)).toHaveLength(4);
-    expect(await row()).toMatchObject({ item_count: 4 });
-    expect((await row())?.['updated_at']).not.toBe(before?.['updated_at']);
-    expect(await sandbox.control.count(which)).toBe(4);
-    await sandbox.control.mutate({ op: 'restore', ...which, id: String(item?.['id']) });
+    await sandbox.control.mutate({ op: 'delete', ...which });
+    const [after] = await get('/v1/lists?limit=1');
+    expect([await sandbox.control.count(which), after?.['item_count']]).toEqual([4, 4]);
+    expect(after?.['updated_at']).not.toBe(before?.['updated_at']);
+    await sandbox.control.mutate({ op: 'restore', ...which });
     expect((await get(`/v1/lists/${list}`))[0]).toEqual(item);
   });
 
@@ -84,9 +79,7 @@ describe('mutations', () => {
   });
 });
 
-type Control = typeof sandbox.control;
-
-it.each<[string, (control: Control) => Promise<unknown>]>([
+it.each<[string, (control: typeof sandbox.control) => Promise<unknown>]>([
   ['there is no item 5', (control) => control.mutate({ op: 'delete', ...LIST, id: '5' })],
   ['there is an item 1 already', (control) => control.mutate({ op: 'insert', collection, id: '1' })],
   ['name one as list', (control) => control.truth({ collection: 'list_items' })],
@@ -107,42 +100,35 @@ it('the data clock freezes, moves and resumes', async () => {
   expect((await control.clock({ resume: true })).frozen).toBe(false);
 });
 
-describe('counters and log', () => {
-  it('show each request, its time, and its answer', async () => {
-    const { control } = sandbox;
-    await control.resetCounters();
-    expect(await control.log()).toEqual([]);
-    await Promise.all([get('/v1/research?limit=3'), get('/v1/lists'), get('/v1/nowhere')]);
-    const log = await control.log();
-    expect(log.map((record) => Number(record.status)).toSorted((a, b) => a - b)).toEqual([200, 200, 404]);
-    expect(log.find((record) => record.path === '/v1/research?limit=3')).toMatchObject({
-      route: 'GET /v1/research',
-      method: 'GET',
-      key: 0,
-      userId: 1001,
-      items: 3,
-      fault: null,
-    });
-    expect(await control.log(log.at(-1)?.number)).toEqual([]);
-    expect(await control.counters()).toMatchObject({
-      requests: 3,
-      byRouteAndStatus: { 'GET /v1/research 200': 1, 'GET /v1/lists 200': 1, 'unknown 404': 1 },
-      inFlight: 0,
-    });
+it('counters and log show each request, its time, and its answer', async () => {
+  const { control } = sandbox;
+  await control.resetCounters();
+  expect(await control.log()).toEqual([]);
+  for (const path of ['/v1/nowhere', '/v1/lists', '/v1/research?limit=3']) await get(path);
+  const log = await control.log();
+  expect(log.map(({ status }) => status)).toEqual([404, 200, 200]);
+  const path = '/v1/research?limit=3';
+  const asked = { method: 'GET', path, route: 'GET /v1/research', key: 0, userId: 1001 };
+  expect(log[2]).toMatchObject({ ...asked, items: 3, fault: null });
+  expect(await control.log(log.at(-1)?.number)).toEqual([]);
+  expect(await control.counters()).toMatchObject({
+    requests: 3,
+    byRouteAndStatus: { 'GET /v1/research 200': 1, 'GET /v1/lists 200': 1, 'unknown 404': 1 },
+    inFlight: 0,
   });
+});
 
-  it('show the concurrent requests, overall and for one list', async () => {
-    const { control } = sandbox;
-    await control.change({ latencyMin: 60_000, latencyMax: 60_000 });
-    await control.resetCounters();
-    const leave = new AbortController();
-    const asked = ['/v1/research', '/v1/research?limit=1', '/v1/lists'].map((path) =>
-      get(path, leave.signal).catch(() => 'left'),
-    );
-    await eventually('three requests', async () => (await control.counters()).inFlight === 3);
-    expect(await control.counters()).toMatchObject({ maxInFlight: 3, maxInFlightPerScope: 2 });
-    leave.abort();
-    expect(await Promise.all(asked)).toEqual(['left', 'left', 'left']);
-    await control.change({ latencyMin: 0, latencyMax: 0 });
-  });
+it('counters show the concurrent requests, overall and for one list', async () => {
+  const { control } = sandbox;
+  await control.change({ latencyMin: 60_000, latencyMax: 60_000 });
+  await control.resetCounters();
+  const leave = new AbortController();
+  const asked = ['/v1/research', '/v1/research?limit=1', '/v1/lists'].map((path) =>
+    get(path, { signal: leave.signal }).catch(() => 'left'),
+  );
+  await eventually('three requests', async () => (await control.counters()).inFlight === 3);
+  expect(await control.counters()).toMatchObject({ maxInFlight: 3, maxInFlightPerScope: 2 });
+  leave.abort();
+  expect(await Promise.all(asked)).toEqual(['left', 'left', 'left']);
+  await control.change({ latencyMin: 0, latencyMax: 0 });
 });

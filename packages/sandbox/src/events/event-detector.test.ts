@@ -1,14 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { VirtualClock } from '@research-mirror/runtime/testing/virtual-clock';
-import { mutate, type Mutation } from '../control/mutation.ts';
+import { mutate } from '../control/mutation.ts';
 import { SandboxState } from '../sandbox-state.ts';
 import { readAll } from '../service/page.ts';
 import { optionsWith } from '../../testing/sandbox.ts';
 import type { SandboxOptions } from '../switches/sandbox-switches.ts';
 import { watchThreshold } from '../world/item-kinds.ts';
 import { Rankings } from '../world/ranking.ts';
-import type { SandboxCollection } from '../world/user-data.ts';
 import { COLLECTION_OF_EVENT, endEventType } from './event-types.ts';
 import { EventDetector } from './event-detector.ts';
 
@@ -23,31 +22,12 @@ function worldWith(options: Partial<SandboxOptions>) {
   const { data } = user;
   const detector = new EventDetector(data, () => state.options, EPOCH);
   const now = (): number => state.data.now();
-  return {
-    data,
-    detector,
-    now,
-    /** Moves the data clock, and detects events. */
-    pass: (ms: number) => {
-      state.data.set(now() + ms);
-      return detector.detect(now());
-    },
-    do: (mutation: Mutation): void => {
-      mutate(state, mutation);
-    },
-    /** `status` of an item at a moment; undefined where it is not there. */
-    statusAt: (collection: SandboxCollection, id: string, time: number): unknown => {
-      const population = data.collection(collection);
-      const ref = population.find(id, time);
-      if (ref === undefined || !population.visible(ref, time)) return undefined;
-      return (JSON.parse(population.text(ref, time)) as { status?: unknown }).status;
-    },
-    idsAt: (collection: SandboxCollection, time: number): string[] => {
-      const population = data.collection(collection);
-      const refs = readAll(population, new Rankings(), state.options, time);
-      return [...refs].map((ref) => population.idOf(ref));
-    },
+  /** Moves the data clock, and detects events. */
+  const pass = (ms: number) => {
+    state.data.set(now() + ms);
+    return detector.detect(now());
   };
+  return { state, data, detector, now, pass };
 }
 
 const step = fc.record({
@@ -56,7 +36,6 @@ const step = fc.record({
   status: fc.constantFrom('queued', 'completed', 'failed', 'CANCELLED', 'partial_failure'),
   pick: fc.nat(),
 });
-
 const stepOf = (op: 'none' | 'delete', ms: number) =>
   ({ ms, op, status: 'queued', pick: 48_872_286 }) as const;
 
@@ -68,7 +47,7 @@ describe('the event detector', () => {
         fc.nat({ max: 1000 }),
         fc.array(step, { minLength: 1, maxLength: 12 }),
         (collection, seed, steps) => {
-          const world = worldWith({
+          const { state, data, now, pass } = worldWith({
             seed,
             jobs: 30,
             bulkJobs: 30,
@@ -83,15 +62,23 @@ describe('the event detector', () => {
             stuckShare: 0.1,
             lateShare: 0.3,
           });
-          const statusAt = (id: string, time: number): unknown => world.statusAt(collection, id, time);
-          const before = new Map(world.idsAt(collection, EPOCH).map((id) => [id, statusAt(id, EPOCH)]));
+          const population = data.collection(collection);
+          const idsAt = (time: number): string[] =>
+            [...readAll(population, new Rankings(), state.options, time)].map((ref) => population.idOf(ref));
+          /** Undefined where the item is not there. */
+          const statusAt = (id: string, time: number): unknown => {
+            const ref = population.find(id, time);
+            if (ref === undefined || !population.visible(ref, time)) return undefined;
+            return (JSON.parse(population.text(ref, time)) as { status?: unknown }).status;
+          };
+          const before = new Map(idsAt(EPOCH).map((id) => [id, statusAt(id, EPOCH)]));
           const told = steps.flatMap(({ ms, op, status, pick }) => {
-            const ids = world.idsAt(collection, world.now());
+            const ids = idsAt(now());
             const id = ids[pick % ids.length];
-            if (op === 'insert') world.do({ op, collection, fields: { status: 'queued' } });
+            if (op === 'insert') mutate(state, { op, collection, fields: { status: 'queued' } });
             else if (op !== 'none' && id !== undefined)
-              world.do({ op, collection, id, ...(op === 'update' ? { fields: { status } } : {}) });
-            const found = world.pass(ms).filter(({ type }) => COLLECTION_OF_EVENT[type] === collection);
+              mutate(state, { op, collection, id, ...(op === 'update' ? { fields: { status } } : {}) });
+            const found = pass(ms).filter(({ type }) => COLLECTION_OF_EVENT[type] === collection);
             // Here, not in the end: the next step may delete it in the same millisecond.
             for (const event of found)
               expect(endEventType(collection, statusAt(event.id, event.at))).toBe(event.type);
@@ -100,10 +87,9 @@ describe('the event detector', () => {
           // Two at one moment: an update that says once more what is so.
           const moments = told.map(({ type, id, at }) => `${type} ${id} ${at}`);
           expect(new Set(moments).size).toBe(moments.length);
-          for (const id of world.idsAt(collection, world.now())) {
-            const status = statusAt(id, world.now());
-            const type = endEventType(collection, status);
-            if (type === undefined || status === before.get(id)) continue;
+          for (const id of idsAt(now())) {
+            const type = endEventType(collection, statusAt(id, now()));
+            if (type === undefined || statusAt(id, now()) === before.get(id)) continue;
             expect(told.findLast((each) => each.id === id)?.type).toBe(type);
           }
         },
@@ -116,14 +102,18 @@ describe('the event detector', () => {
   });
 
   it('finds score changes of at least the threshold of a watched company, and no others', () => {
-    const world = worldWith({ watchlist: 12, watchChangesPerMinute: 30, newWatchEntriesPerMinute: 2 });
-    const watchlist = world.data.collection('watchlist');
+    const { data, now, pass } = worldWith({
+      watchlist: 12,
+      watchChangesPerMinute: 30,
+      newWatchEntriesPerMinute: 2,
+    });
+    const watchlist = data.collection('watchlist');
     const told = new Set<string>();
     for (let passed = 0; passed < 600_000; passed += 7777)
-      for (const { type, id, at } of world.pass(7777))
+      for (const { type, id, at } of pass(7777))
         if (type === 'watchlist.change_detected') told.add(`${id} ${at}`);
     const wanted = new Set<string>();
-    for (let k = 0; watchlist.plan.scoreChanges.at(k) <= world.now(); k += 1) {
+    for (let k = 0; watchlist.plan.scoreChanges.at(k) <= now(); k += 1) {
       const at = watchlist.plan.scoreChanges.at(k);
       for (let slot = 0; slot < watchlist.sequence.size(at - 1); slot += 1) {
         const moved = Math.abs(watchlist.score(slot, at) - watchlist.score(slot, at - 1));
@@ -135,16 +125,21 @@ describe('the event detector', () => {
   });
 
   it('ignores silent changes, and what was true before it started', () => {
-    const world = worldWith({ jobs: 50, newJobsPerMinute: 0 });
-    const [id = ''] = world.idsAt('research_jobs', EPOCH);
-    const silent = { op: 'update', collection: 'research_jobs', silent: true } as const;
-    world.do({ ...silent, id, fields: { status: 'failed' } });
-    expect(world.pass(0)).toEqual([]);
+    const { state, data, pass } = worldWith({ jobs: 50, newJobsPerMinute: 0 });
+    const id = data.collection('research_jobs').idOf(49);
+    mutate(state, {
+      op: 'update',
+      collection: 'research_jobs',
+      silent: true,
+      id,
+      fields: { status: 'failed' },
+    });
+    expect(pass(0)).toEqual([]);
   });
 
   it('leaves out most events of a clock step over years, and counts them', () => {
-    const world = worldWith({ newJobsPerMinute: 600 });
-    expect(world.pass(365 * 86_400_000).length).toBeLessThan(250_000);
-    expect(world.detector.missed).toBeGreaterThan(300_000_000);
+    const { detector, pass } = worldWith({ newJobsPerMinute: 600 });
+    expect(pass(365 * 86_400_000).length).toBeLessThan(250_000);
+    expect(detector.missed).toBeGreaterThan(300_000_000);
   });
 });

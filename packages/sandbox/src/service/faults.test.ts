@@ -4,9 +4,9 @@ import { httpSandbox } from '../../testing/http-sandbox.ts';
 import { SWITCH_NAMES, type SandboxOptions } from '../switches/sandbox-switches.ts';
 
 const { sandbox, ask, post } = httpSandbox();
-const get = (path = '/v1/research', signal?: AbortSignal) =>
-  ask(path, signal === undefined ? {} : { signal });
+const get = (path = '/v1/research') => ask(path);
 const change = (options: Partial<SandboxOptions>) => sandbox.control.change(options);
+const jobs = (): Promise<number> => sandbox.control.count({ collection: 'research_jobs' });
 
 /** Switches all faults off. */
 afterEach(async () => {
@@ -20,41 +20,30 @@ async function watched(after = ''): Promise<string[]> {
   return (body['data'] as { id: number }[]).map(({ id }) => String(id));
 }
 
-function jobs(): Promise<number> {
-  return sandbox.control.count({ collection: 'research_jobs' });
-}
-
 describe('a fault', () => {
-  it.each([
-    ['fault500', 500],
-    ['fault503', 503],
-    ['fault402', 402],
-    ['fault408', 408],
-    ['fault425', 425],
-    ['fault409', 409],
-    ['faultRedirect', 302],
-    ['faultKey', 401],
-  ] as const)('%s answers %i', async (fault, status) => {
-    await change({ [fault]: 1 });
-    expect((await get()).status).toBe(status);
-    expect((await sandbox.control.counters()).byFault[fault]).toBe(1);
-  });
-
-  it.each<[Partial<SandboxOptions>, RegExp]>([
-    [{ faultHtml: 1 }, /^<!DOCTYPE html>/],
-    [{ faultGarbage: 1 }, /"compl$/],
-    [{ faultEmpty: 1 }, /^\{"object":"list","data":\[\],"has_more":false\}$/],
-    [{ faultEmpty: 1, emptySays: 'more' }, /^\{"object":"list","data":\[\],"has_more":true\}$/],
-    [{ faultError200: 1, error200: 'error' }, /^\{"error":\{"code"/],
-    [{ faultError200: 1, error200: 'errors' }, /^\{"errors":\[/],
-    [{ faultError200: 1, error200: 'success' }, /^\{"success":false/],
-    [
-      { faultError200: 1, error200: 'beside-data' },
-      /^\{"object":"list","data":\[\],"has_more":false,"error"/,
-    ],
-  ])('%o answers 200 with what is no page of items', async (faults, pattern) => {
+  const EMPTY = String.raw`\{"object":"list","data":\[\],"has_more":`;
+  it.each<[Partial<SandboxOptions>, number, string?]>([
+    [{ fault500: 1 }, 500],
+    [{ fault503: 1 }, 503],
+    [{ fault402: 1 }, 402],
+    [{ fault408: 1 }, 408],
+    [{ fault425: 1 }, 425],
+    [{ fault409: 1 }, 409],
+    [{ faultRedirect: 1 }, 302],
+    [{ faultKey: 1 }, 401],
+    // With what is no page of items.
+    [{ faultHtml: 1 }, 200, '<!DOCTYPE html>'],
+    [{ faultGarbage: 1 }, 200, '.*"compl$'],
+    [{ faultEmpty: 1 }, 200, `${EMPTY}false}$`],
+    [{ faultEmpty: 1, emptySays: 'more' }, 200, `${EMPTY}true}$`],
+    [{ faultError200: 1, error200: 'error' }, 200, '{"error":{"code"'],
+    [{ faultError200: 1, error200: 'errors' }, 200, String.raw`{"errors":\[`],
+    [{ faultError200: 1, error200: 'success' }, 200, '{"success":false'],
+    [{ faultError200: 1, error200: 'beside-data' }, 200, `${EMPTY}false,"error"`],
+  ])('%o answers %i', async (faults, status, begins = '') => {
     await change(faults);
-    expect(await get()).toMatchObject({ status: 200, text: expect.stringMatching(pattern) as string });
+    expect(await get()).toMatchObject({ status, text: expect.stringMatching(`^${begins}`) as string });
+    expect((await sandbox.control.counters()).byFault[Object.keys(faults)[0] ?? '']).toBeGreaterThan(0);
   });
 
   it.each(['faultReset', 'faultResetEarly', 'faultTruncated'] as const)(
@@ -93,7 +82,6 @@ describe('a fault', () => {
   it('sends headers at once and the end of the body late', async () => {
     await change({ faultDrip: 1, slowMs: 1 });
     expect(await watched()).toHaveLength(3);
-    expect((await sandbox.control.counters()).inFlight).toBe(0);
     await change({ slowMs: 600_000 });
     const leave = new AbortController();
     const headers = { authorization: `Bearer ${sandbox.key}` };
@@ -104,17 +92,11 @@ describe('a fault', () => {
     expect(await body).toBe('broken off');
   });
 
-  it('makes an answer slow: an impatient client gets none', async () => {
-    await change({ faultSlow: 1, slowMs: 60_000 });
-    await expect(get('/v1/ping', AbortSignal.timeout(50))).rejects.toThrow(/timeout/);
-  });
-
   it('is as frequent as its probability says', async () => {
     await change({ fault500: 0.3 });
     let count = 0;
     for (let number = 0; number < 300; number += 1) count += (await get('/v1/ping')).status === 500 ? 1 : 0;
-    expect(count).toBeGreaterThan(55);
-    expect(count).toBeLessThan(125);
+    expect(Math.abs(count - 90)).toBeLessThan(35);
   });
 
   it('may be limited to lists or to POST operations', async () => {
@@ -124,7 +106,7 @@ describe('a fault', () => {
     expect([(await get()).status, (await post('/v1/research', {})).status]).toEqual([200, 500]);
   });
 
-  it('that makes a POST slow lets it take effect, even when the client has disconnected', async () => {
+  it('that makes an answer slow gives an impatient client none; a POST takes effect all the same', async () => {
     const before = await jobs();
     await change({ faultSlow: 1, slowMs: 600_000 });
     const leave = new AbortController();

@@ -8,9 +8,9 @@ import {
   nthNewest,
   predecessor,
   predecessorQuery,
+  sampleKeys,
   unfinishedRows,
 } from '../../../../src/mirror/live-rows.ts';
-import { sampleKeys } from '../../../../src/mirror/live-rows.ts';
 import { createMigratedDatabase } from '../../../support/databases/migrated-database.ts';
 import { testAccounts } from '../../../support/mirror/test-accounts.ts';
 
