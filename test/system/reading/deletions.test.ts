@@ -49,9 +49,8 @@ describe('sync --full', () => {
     expect(held.stderr).toMatch(BLOCKED);
     expect(BLOCKED.exec(held.stderr)?.slice(1)).toEqual(['40', '60']);
     expect(await deletedRows()).toBe(0);
-    expect(
-      await system.one(`select held_deletions::int from mirror.data_quality where collection = 'watchlist'`),
-    ).toBe(40);
+    const blocked = `select held_deletions::int from mirror.data_quality where collection = 'watchlist'`;
+    expect(await system.one(blocked)).toBe(40);
     const status = await system.run(['status']);
     expect(status.code).toBe(1);
     expect(status.stdout.replaceAll(/\s+/g, ' ')).toMatch(BLOCKED);

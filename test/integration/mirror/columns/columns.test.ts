@@ -155,7 +155,7 @@ describe('columns of several processes', () => {
     await release();
     await account.page('research_jobs', '[{"job_id":3,"colour":"blue"}]');
     await account.page('research_jobs', '[{"job_id":4,"colour":"green"}]');
-    const stamps = () => account.rowsOf('job_id, _change_id, _changed_at', 'mirror.research_jobs');
+    const stamps = () => account.rowsOf('job_id, _change_id, _changed_at::text', 'mirror.research_jobs');
     const before = await stamps();
     await fillAll(account);
     const colours = await account.rowsOf('job_id, colour', 'mirror.research_jobs');
@@ -199,7 +199,7 @@ it('MIRROR_SCHEMA_DRIFT=raw keeps new fields in _raw; add fills their columns la
   expect(await lines(raw, known)).toEqual(['at - timestamptz', 'size - numeric']);
   const account = await newAccount();
   await account.page('research_jobs', '[{"job_id":5000,"size":5}]');
-  const stamps = () => account.rowsOf('job_id, _change_id, _changed_at', 'mirror.research_jobs');
+  const stamps = () => account.rowsOf('job_id, _change_id, _changed_at::text', 'mirror.research_jobs');
   const before = await stamps();
   expect(await account.mirror.backfill(account.fence)).toBe(true);
   const restarted = await newAccount();

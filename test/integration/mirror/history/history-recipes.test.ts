@@ -60,9 +60,13 @@ describe('docs/recipes.md', () => {
     },
   );
 
+  const found = (part: string): string =>
+    (all.find(({ statement }) => statement.includes(part))?.statement ?? '').replaceAll(
+      'now()',
+      `timestamptz '2026-01-02'`,
+    );
+
   it('shows each watched company’s data, and its score over time', async () => {
-    const found = (part: string): string =>
-      all.find(({ statement }) => statement.includes(part))?.statement ?? '';
     expect(await rowsOf(found('from mirror.watchlist_live w'), [])).toMatchObject([
       { id: 'w', score: '2', research_jobs: '1', lists: '0', last_job_status: 'completed' },
     ]);
@@ -73,11 +77,6 @@ describe('docs/recipes.md', () => {
   });
 
   it('shows how many jobs came on a day, and how long they took', async () => {
-    const found = (part: string): string =>
-      (all.find(({ statement }) => statement.includes(part))?.statement ?? '').replaceAll(
-        /now\(\)/g,
-        `timestamptz '2026-01-02'`,
-      );
     expect(await rowsOf(found('as failed'), [])).toMatchObject([{ jobs: '1', completed: '1', failed: '0' }]);
     expect(await rowsOf(found('as median'), [])).toMatchObject([{ median: { minutes: 1 } }]);
   });

@@ -1,7 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { readPage } from '../../../../src/service/envelope.ts';
-import type { MirrorOptions } from '../../../../src/mirror/mirror.ts';
 import type { AbsenceProof } from '../../../../src/model/absence.ts';
 import { KnownPages } from '../../../../src/model/known-pages.ts';
 import type { Page } from '../../../../src/model/page.ts';
@@ -33,19 +32,13 @@ const proof = fc.constantFrom<AbsenceProof | undefined>(
 const event = fc.oneof(
   {
     weight: 6,
-    arbitrary: fc.record({
-      what: fc.constant('page' as const),
-      body: fc.nat({ max: 2 }),
-      proof,
-      sentAgo: fc.constantFrom(0, 90_000),
-    }),
+    arbitrary: fc.record({ body: fc.nat({ max: 2 }), proof, sentAgo: fc.constantFrom(0, 90_000) }),
   },
-  fc.record({ what: fc.constant('age' as const), ms: fc.constantFrom(30_000, 120_000) }),
-  fc.record({ what: fc.constant('deletions' as const) }),
-  fc.record({ what: fc.constant('settings' as const), ignored: fc.constantFrom([], ['seen']) }),
+  fc.record({ ms: fc.constantFrom(30_000, 120_000) }),
+  fc.constant({ deletions: true }),
+  fc.record({ ignored: fc.constantFrom<string[]>([], ['seen']) }),
   fc.record({
-    what: fc.constant('another writer' as const),
-    statement: fc.constantFrom(
+    anotherWriter: fc.constantFrom(
       `update mirror.research_jobs set _hash = '\\x00' where job_id = 1 and _user_id = $user`,
       'delete from mirror.research_jobs where job_id = 2 and _user_id = $user',
       'update mirror.research_jobs set _deleted_at = now() where job_id = 3 and _user_id = $user',
@@ -68,59 +61,40 @@ class Account {
   /** @returns the page's outcomes */
   async happen(event: Event, bodies: readonly string[]): Promise<unknown> {
     const account = (this.#account ??= await this.#made([]));
-    if (event.what === 'age') return account.age(event.ms);
-    if (event.what === 'deletions') return account.applyDeletions('research_jobs', { accept: true });
-    if (event.what === 'settings') {
-      this.#account = await this.#made(event.ignored);
-      return undefined;
-    }
-    if (event.what === 'another writer') {
-      return account.query(event.statement.replaceAll('$user', this.userId)).then(() => undefined);
-    }
+    if ('ms' in event) return account.age(event.ms);
+    if ('deletions' in event) return account.applyDeletions('research_jobs', { accept: true });
+    if ('ignored' in event) return void (this.#account = await this.#made(event.ignored));
+    if ('anotherWriter' in event) return account.query(event.anotherWriter.replaceAll('$user', this.userId));
     const array = bodies[event.body] ?? '[]';
     const { items, hashes } = this.#read(`{"data":${array},"has_more":false}`);
-    const { proof: proves, sentAgo } = event;
-    const more = proves === undefined ? {} : { proof: proves };
-    const result = await account.observe('research_jobs', array, { ...more, items, hashes, sentAgo });
+    const page = { proof: event.proof, sentAgo: event.sentAgo, items, hashes };
+    const result = await account.observe('research_jobs', array, page);
     if (result.state !== 'applied') return result;
-    const { suspectChange } = result.decided;
-    return {
-      outcomes: result.outcomes,
-      counts: result.counts,
-      suspectChange,
-      changed: result.changed?.changeId,
-    };
+    const { outcomes, counts, changed, decided } = result;
+    return { outcomes, counts, suspectChange: decided.suspectChange, changed: changed?.changeId };
   }
 
-  async stored(): Promise<unknown> {
-    const rows = async (columns: string, table: string): Promise<string[]> => {
-      const found = await this.#account?.query<{ row: string }>(
-        `select (${columns})::text as row from ${table} as t where _user_id = ${this.userId} order by 1`,
-      );
-      return (found ?? []).map(({ row }) => row);
+  stored(): Promise<unknown> {
+    const row = `to_jsonb(t) - '{_user_id,_first_seen_at,_changed_at,_deleted_at}'::text[], _deleted_at is null`;
+    const tables = {
+      'mirror.research_jobs': row,
+      'mirror.research_jobs_history': 'job_id, _change_id, _op, _hash, _raw',
+      'mirror_sync.candidate': 'key, kind, obs, proven_at is null',
+      'mirror.quarantine': 'key, place, reason, item_hash, kept',
+      'mirror_sync.unsettled': 'key, finished',
+      'mirror_sync.scope': 'collection, last_obs, live_rows',
+      'mirror._collections': 'live_rows, deleted_rows, held_deletions, waiting_deletions',
     };
-    return {
-      rows: await rows(
-        `to_jsonb(t) - '{_user_id,_first_seen_at,_changed_at,_deleted_at}'::text[], _deleted_at is null`,
-        'mirror.research_jobs',
+    return Promise.all(
+      Object.entries(tables).map(([table, columns]) =>
+        this.#account?.rowsOf(`(${columns})::text`, `${table} as t`),
       ),
-      history: await rows('job_id, _change_id, _op, _hash, _raw', 'mirror.research_jobs_history'),
-      suspects: await rows('key, kind, obs, proven_at is null', 'mirror_sync.candidate'),
-      quarantine: await rows('key, place, reason, item_hash, kept', 'mirror.quarantine'),
-      unfinished: await rows('key, finished', 'mirror_sync.unsettled'),
-      scope: await rows('collection, last_obs, live_rows', 'mirror_sync.scope'),
-      counters: await rows(
-        'live_rows, deleted_rows, held_deletions, waiting_deletions',
-        'mirror._collections',
-      ),
-    };
+    );
   }
 
   #made(ignored: readonly string[]): Promise<MirroredAccount> {
-    const options: Partial<MirrorOptions> = {
-      ignoreFields: { ...noFields(), research_jobs: ignored },
-    };
-    return MirroredAccount.make(database, this.userId, options);
+    const ignoreFields = { ...noFields(), research_jobs: ignored };
+    return MirroredAccount.make(database, this.userId, { ignoreFields });
   }
 }
 

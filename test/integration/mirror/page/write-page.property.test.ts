@@ -28,10 +28,7 @@ const keyOf = (each: string): string => String((JSON.parse(each) as { job_id: nu
 
 /** What `_raw` has of an item, as a text that is equal for equal items. */
 function normal(text: string): string {
-  const parsed = JSON.parse(text.replaceAll('9007199254740993', '"9007199254740993"')) as Record<
-    string,
-    unknown
-  >;
+  const parsed = JSON.parse(text.replaceAll('9007199254740993', '"9007199254740993"')) as object;
   const fields = Object.entries(parsed).toSorted(([a], [b]) => (a < b ? -1 : 1));
   return JSON.stringify(fields).replaceAll('\\u0000', '\ufffd');
 }
@@ -80,15 +77,11 @@ describe('after any sequence of pages', () => {
           }
           for (const [key, each] of expected) last.set(key, each);
         }
-        const live = await account.query<{ live_rows: string }>(
-          `select live_rows from mirror.freshness where _user_id = ${account.fence.userId}`,
-        );
-        expect(Number(live[0]?.live_rows ?? 0)).toBe(last.size);
+        const [live = '0'] = await account.rowsOf('live_rows', 'mirror.freshness');
+        expect(Number(live)).toBe(last.size);
         const warm = [...last].filter(([, each]) => /"status": ?("open"|"failed"|5)/.test(each));
-        const unfinished = await account.query<{ key: string }>(
-          `select key from mirror_sync.unsettled where _user_id = ${account.fence.userId}`,
-        );
-        expect(new Set(unfinished.map(({ key }) => key))).toEqual(new Set(warm.map(([key]) => key)));
+        const unfinished = await account.rowsOf('key', 'mirror_sync.unsettled');
+        expect(new Set(unfinished)).toEqual(new Set(warm.map(([key]) => key)));
       }),
       { numRuns: runs(12, 60) },
     );

@@ -60,22 +60,12 @@ describe('a scope’s row', () => {
     const scope = account.scope('watchlist');
     const { db } = account.database;
     await openScope(db, scope);
-    await set(
-      account,
-      `last_read_at = '2026-01-02Z', polled_at = '2026-01-03Z', full_at = '2026-01-04Z',
-      full_walk = '{"cursor":"9"}', memory = '{"a":1}'`,
-      `collection = 'watchlist'`,
-    );
-    const day = (of: number): Date => new Date(Date.UTC(2026, 0, of));
-    expect(await readScope(db, scope)).toEqual({
-      scope,
-      memory: { a: 1 },
-      lastReadAt: day(2),
-      polledAt: day(3),
-      fullAt: day(4),
-      fullWalk: { cursor: '9' },
-      lastObs: 0,
-    });
+    const values = `last_read_at = '2026-01-02Z', polled_at = '2026-01-03Z', full_at = '2026-01-04Z',
+      full_walk = '{"cursor":"9"}', memory = '{"a":1}'`;
+    await set(account, values, `collection = 'watchlist'`);
+    const [lastReadAt, polledAt, fullAt] = [2, 3, 4].map((day) => new Date(Date.UTC(2026, 0, day)));
+    const json = { memory: { a: 1 }, fullWalk: { cursor: '9' } };
+    expect(await readScope(db, scope)).toEqual({ scope, ...json, lastReadAt, polledAt, fullAt, lastObs: 0 });
   });
 });
 
