@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import type { AbsenceProof } from '../../../src/model/absence.ts';
 import { deleteAllBut, falling, liveJobs, SNAPSHOT } from '../../support/mirror/deleting.ts';
 import { testAccounts } from '../../support/mirror/test-accounts.ts';
@@ -134,71 +134,67 @@ function isProven(record: readonly Observation[], row: number, changedAt: number
   });
 }
 
-describe('no deletion without proof', () => {
-  it('whatever pages say: two proofs, the grace period apart, uncontradicted; never beyond the brake', async () => {
-    let deletions = 0;
-    let blocked = 0;
-    await fc.assert(
-      fc.asyncProperty(steps, async (taken) => {
-        const account = await newAccount();
-        const items = (version: number, without: readonly number[]): string =>
-          JSON.stringify(
-            KEYS.filter((each) => !without.includes(each)).map((job_id) => ({ job_id, version })),
-          );
-        await account.observe('research_jobs', items(1, []));
-        let now = 0;
-        const record: Observation[] = [];
-        const changedAt = new Map(KEYS.map((each) => [each, 0]));
-        let gone: { readonly at: number; readonly rows: number }[] = [];
-        for (const each of taken) {
-          if (each.op === 'pass') {
-            await account.age(each.ms);
-            now += each.ms;
-          } else if (each.op === 'page') {
-            // A request is sent when the previous one is answered.
-            const took = Math.min(each.took, now - (record.at(-1)?.at ?? 0));
-            const seen = KEYS.filter((row) => shows(each, row));
-            const { proof: said, contradiction, version, without } = each;
-            const page = { proof: said, contradiction, sentAgo: took };
-            const result = await account.observe('research_jobs', items(version, without), page);
-            record.push({ ...each, sentAt: now - took, at: now });
-            const outcomes = result.state === 'applied' ? result.outcomes : [];
-            for (const [index, row] of seen.entries()) {
-              if (!['unchanged', 'deferred'].includes(outcomes[index] ?? '')) changedAt.set(row, now);
-            }
-          } else {
-            const before = await liveJobs(account);
-            const result = await account.applyDeletions('research_jobs', { accept: each.accept });
-            const left = new Set(await liveJobs(account));
-            const rows = before.filter((row) => !left.has(row));
-            expect(rows).toHaveLength(result.deleted);
-            for (const row of rows) expect(isProven(record, row, changedAt.get(row) ?? 0)).toBe(true);
-            const lately = gone.filter(({ at }) => at > now - DAY).reduce((sum, one) => sum + one.rows, 0);
-            const going = rows.length + lately;
-            if (!each.accept && rows.length > 0 && going > 10) {
-              expect(going).toBeLessThanOrEqual(0.2 * (before.length + lately));
-            }
-            gone = each.accept ? [] : [...gone, { at: now, rows: rows.length }];
-            deletions += rows.length;
-            blocked += result.blocked;
+it('no deletion without proof whatever pages say: two proofs, the grace period apart, uncontradicted; never beyond the brake', async () => {
+  let deletions = 0;
+  let blocked = 0;
+  await fc.assert(
+    fc.asyncProperty(steps, async (taken) => {
+      const account = await newAccount();
+      const items = (version: number, without: readonly number[]): string =>
+        JSON.stringify(KEYS.filter((each) => !without.includes(each)).map((job_id) => ({ job_id, version })));
+      await account.observe('research_jobs', items(1, []));
+      let now = 0;
+      const record: Observation[] = [];
+      const changedAt = new Map(KEYS.map((each) => [each, 0]));
+      let gone: { readonly at: number; readonly rows: number }[] = [];
+      for (const each of taken) {
+        if (each.op === 'pass') {
+          await account.age(each.ms);
+          now += each.ms;
+        } else if (each.op === 'page') {
+          // A request is sent when the previous one is answered.
+          const took = Math.min(each.took, now - (record.at(-1)?.at ?? 0));
+          const seen = KEYS.filter((row) => shows(each, row));
+          const { proof: said, contradiction, version, without } = each;
+          const page = { proof: said, contradiction, sentAgo: took };
+          const result = await account.observe('research_jobs', items(version, without), page);
+          record.push({ ...each, sentAt: now - took, at: now });
+          const outcomes = result.state === 'applied' ? result.outcomes : [];
+          for (const [index, row] of seen.entries()) {
+            if (!['unchanged', 'deferred'].includes(outcomes[index] ?? '')) changedAt.set(row, now);
           }
+        } else {
+          const before = await liveJobs(account);
+          const result = await account.applyDeletions('research_jobs', { accept: each.accept });
+          const left = new Set(await liveJobs(account));
+          const rows = before.filter((row) => !left.has(row));
+          expect(rows).toHaveLength(result.deleted);
+          for (const row of rows) expect(isProven(record, row, changedAt.get(row) ?? 0)).toBe(true);
+          const lately = gone.filter(({ at }) => at > now - DAY).reduce((sum, one) => sum + one.rows, 0);
+          const going = rows.length + lately;
+          if (!each.accept && rows.length > 0 && going > 10) {
+            expect(going).toBeLessThanOrEqual(0.2 * (before.length + lately));
+          }
+          gone = each.accept ? [] : [...gone, { at: now, rows: rows.length }];
+          deletions += rows.length;
+          blocked += result.blocked;
         }
-        // And missing rows are deleted in the end.
-        const truth = [2, 4, 30];
-        const absent = KEYS.filter((row) => !truth.includes(row));
-        const left = items(3, absent);
-        await account.age(GRACE_PERIOD);
-        await account.observe('research_jobs', left);
-        await deleteAllBut(account, 'research_jobs', left, { accept: true });
-        expect(await liveJobs(account)).toEqual(truth);
-        expect(await account.suspects('research_jobs')).toEqual([]);
-      }),
-      {
-        numRuns: Object.keys(EXAMPLES).length + runs(6, 38),
-        examples: Object.values(EXAMPLES).map((each) => [[...each]]),
-      },
-    );
-    expect(deletions).toBeGreaterThan(0);
-    expect(blocked).toBeGreaterThan(0);
-  });
+      }
+      // And missing rows are deleted in the end.
+      const truth = [2, 4, 30];
+      const absent = KEYS.filter((row) => !truth.includes(row));
+      const left = items(3, absent);
+      await account.age(GRACE_PERIOD);
+      await account.observe('research_jobs', left);
+      await deleteAllBut(account, 'research_jobs', left, { accept: true });
+      expect(await liveJobs(account)).toEqual(truth);
+      expect(await account.suspects('research_jobs')).toEqual([]);
+    }),
+    {
+      numRuns: Object.keys(EXAMPLES).length + runs(6, 38),
+      examples: Object.values(EXAMPLES).map((each) => [[...each]]),
+    },
+  );
+  expect(deletions).toBeGreaterThan(0);
+  expect(blocked).toBeGreaterThan(0);
 });

@@ -27,9 +27,8 @@ const confirmAll = (): Promise<unknown> => account.query('delete from mirror_syn
 
 /** `freshness` of a collection: `polled_at`, milliseconds (undefined: none), and its state. */
 async function freshness(name: CollectionName) {
-  const [row] = await account.query<{ polled_at: Date | null; state: string; last_error: string | null }>(
-    `select polled_at, state, last_error from mirror.freshness where collection = '${name}'`,
-  );
+  const [row] = await account.query<{ polled_at: Date | null; state: string; last_error: string | null }>(`
+    select polled_at, state, last_error from mirror.freshness where collection = '${name}'`);
   return { ...row, polledAt: row?.polled_at?.getTime() };
 }
 const polledAt = async (name: CollectionName = 'research_jobs') => (await freshness(name)).polledAt;

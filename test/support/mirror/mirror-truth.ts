@@ -99,8 +99,7 @@ function keyOf(text: string, collection: ListName): string {
 export async function rowVersions(db: pg.Pool): Promise<string> {
   const tables = [...Object.keys(COLLECTIONS), 'account'];
   const each = tables.map((name) => `select '${name}' || ctid || xmin as version from mirror.${name}`);
-  const { rows } = await db.query<{ versions: string }>(
-    `select md5(string_agg(version, ',' order by version)) as versions from (${each.join(' union all ')}) as v`,
-  );
+  const { rows } = await db.query<{ versions: string }>(`
+    select md5(string_agg(version, ',' order by version)) as versions from (${each.join(' union all ')}) as v`);
   return rows[0]?.versions ?? '';
 }

@@ -21,10 +21,8 @@ afterEach(() => system.close());
 async function mirrored(switches: Partial<SandboxOptions> = {}): Promise<void> {
   system = await createFrozenSystem(switches);
   await system.sync(['--full'], { env: GRACE_PERIOD });
-  await system.db.query(
-    `update mirror.watchlist set _changed_at = _changed_at - interval '1 hour',
-       _first_seen_at = _first_seen_at - interval '1 hour'`,
-  );
+  await system.db.query(`update mirror.watchlist set _changed_at = _changed_at - interval '1 hour',
+       _first_seen_at = _first_seen_at - interval '1 hour'`);
 }
 
 /** The first `count` entries go. */

@@ -54,13 +54,13 @@ function letDaysPass(userId: number): Promise<unknown> {
 }
 
 async function rowsOf(userId: number): Promise<number> {
-  const { rows } = await system.db.query<{ name: string }>(
-    `select format('%I.%I', table_schema, table_name) as name
+  const { rows } = await system.db.query<{
+    name: string;
+  }>(`select format('%I.%I', table_schema, table_name) as name
      from information_schema.columns join information_schema.tables using (table_schema, table_name)
      where column_name = '_user_id' and table_type = 'BASE TABLE' and table_schema in ('mirror', 'mirror_sync')
        and not (table_schema = 'mirror_sync' and table_name in ('account', 'api_key'))
-       and table_name <> 'operator_log'`,
-  );
+       and table_name <> 'operator_log'`);
   const counts = rows.map(({ name }) => `select count(*) as n from ${name} where _user_id = ${userId}`);
   const sum = `select sum(n)::int as n from (${counts.join(' union all ')}) as each`;
   return (await system.db.query<{ n: number }>(sum)).rows[0]?.n ?? -1;

@@ -35,11 +35,11 @@ const keysOf = (found: VerifiedCollection | undefined, kind: string): string[] =
  * @returns their keys, by what was done to them
  */
 async function tamper(client: pg.Pool) {
-  const { rows } = await client.query<{ id: string }>(
-    `select job_id as id from (select job_id, row_number() over (order by job_id) - 1 as n,
+  const { rows } = await client.query<{
+    id: string;
+  }>(`select job_id as id from (select job_id, row_number() over (order by job_id) - 1 as n,
        count(*) over () / 50 as apart from mirror.research_jobs) as j
-     where n % apart = 0 order by job_id limit 50`,
-  );
+     where n % apart = 0 order by job_id limit 50`);
   const every = (nth: number) => rows.flatMap(({ id }, index) => (index % 5 === nth ? [id] : []));
   const chosen = { removed: every(0), column: every(1), raw: every(2), hash: every(3), deleted: every(4) };
   const { rows: made } = await client.query<{ id: string }>(

@@ -71,9 +71,8 @@ it('no command calls rows that Postgres keeps from changing equal, complete or h
   expect(stale.rows).toEqual([{ collection, key: changed, reason }]);
 
   // The remedies.
-  await system.db.query(
-    `alter table mirror.research_jobs alter column checked_by set default ''; drop table public.note`,
-  );
+  await system.db.query(`
+    alter table mirror.research_jobs alter column checked_by set default ''; drop table public.note`);
   await system.sync(['--full', 'research_jobs'], { env });
   expect((await system.run(['verify', 'research_jobs'])).code).toBe(0);
   expect((await status()).report.problems).toEqual([]);

@@ -99,9 +99,8 @@ describe('an index of a user', () => {
     const statement = (await printed()).find((text) => text.includes(' lists_by_key '));
     const making = analyst.query(statement ?? '');
     await eventually('the index to be begun', async () => {
-      const begun = await account.query(
-        `select from pg_index i join pg_class c on c.oid = i.indexrelid where c.relname = 'lists_by_key'`,
-      );
+      const begun = await account.query(`
+        select from pg_index i join pg_class c on c.oid = i.indexrelid where c.relname = 'lists_by_key'`);
       return begun.length === 1;
     });
     const columns = () =>

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { sql } from 'kysely';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { COLUMN_TYPES } from '../../../../src/mirror/column-plan.ts';
 import { createMigratedDatabase } from '../../../support/databases/migrated-database.ts';
 import { runs } from '../../../support/effort.ts';
@@ -57,10 +57,9 @@ async function written(
       if (type !== now) await setType(own.db, `research_jobs.${field}`, type);
       now = type;
     }
-    const rows = await account.query(
-      `select job_id, turn, _change_id, ${field}::text as value from mirror.research_jobs
-       union all select job_id, turn, _change_id, ${field}::text from mirror.research_jobs_history order by 3`,
-    );
+    const rows =
+      await account.query(`select job_id, turn, _change_id, ${field}::text as value from mirror.research_jobs
+       union all select job_id, turn, _change_id, ${field}::text from mirror.research_jobs_history order by 3`);
     const changes = await account.query(
       'select key, field, before, after, change_id, op from mirror.changes order by change_id, key, field',
     );
@@ -70,23 +69,21 @@ async function written(
   }
 }
 
-describe('after any changes of its type', () => {
-  it('rows, versions and counts equal those of a mirror that always had the last type', async () => {
-    let compared = 0;
-    await fc.assert(
-      fc.asyncProperty(
-        fc.constantFrom('score', 'seen_at', 'ref_id'),
-        pages,
-        fc.array(fc.constantFrom(...COLUMN_TYPES), { minLength: 1, maxLength: 2 }),
-        async (field, made, types) => {
-          const result = await written(field, made, types);
-          if (result === undefined) return;
-          compared += 1;
-          expect(result).toEqual(await written(field, made, { from: types.at(-1) ?? 'text' }));
-        },
-      ),
-      { numRuns: runs(5, 40) },
-    );
-    expect(compared).toBeGreaterThan(0);
-  });
+it('after any changes of its type rows, versions and counts equal those of a mirror that always had the last type', async () => {
+  let compared = 0;
+  await fc.assert(
+    fc.asyncProperty(
+      fc.constantFrom('score', 'seen_at', 'ref_id'),
+      pages,
+      fc.array(fc.constantFrom(...COLUMN_TYPES), { minLength: 1, maxLength: 2 }),
+      async (field, made, types) => {
+        const result = await written(field, made, types);
+        if (result === undefined) return;
+        compared += 1;
+        expect(result).toEqual(await written(field, made, { from: types.at(-1) ?? 'text' }));
+      },
+    ),
+    { numRuns: runs(5, 40) },
+  );
+  expect(compared).toBeGreaterThan(0);
 });

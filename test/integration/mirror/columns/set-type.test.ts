@@ -172,10 +172,8 @@ describe('a column that gets another type', () => {
 
 describe('a column that can’t get another type', () => {
   const columnsOf = () =>
-    account.query(
-      `select attname, format_type(atttypid, atttypmod) as type from pg_attribute
-       where attrelid = 'mirror.research_jobs'::regclass and attnum > 0 and not attisdropped`,
-    );
+    account.query(`select attname, format_type(atttypid, atttypmod) as type from pg_attribute
+       where attrelid = 'mirror.research_jobs'::regclass and attnum > 0 and not attisdropped`);
 
   it.each([
     ['a view', 'create view mine as select score from research_jobs', /view (mirror\.)?mine/],

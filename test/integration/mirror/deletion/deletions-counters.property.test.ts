@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import {
   deleteAllBut,
   itemsWith,
@@ -54,8 +54,9 @@ async function take(account: MirroredAccount, taken: Step): Promise<unknown> {
   return account.observe(name, items, { parent, contradiction, proof: whole ? SNAPSHOT : undefined });
 }
 
-describe('after any sequence of pages and deletions', () => {
-  it.each(['soft', 'hard'] as const)('the counters equal a count (%s)', async (deletes) => {
+it.each(['soft', 'hard'] as const)(
+  'after any sequence of pages and deletions the counters equal a count (%s)',
+  async (deletes) => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 6, maxLength: 18 }), async (steps) => {
         const account = await newAccount({ deletes });
@@ -70,17 +71,17 @@ describe('after any sequence of pages and deletions', () => {
         const user = account.fence.userId;
         // The brake blocks all proven deletions or none.
         const blocked = await account.query<{ held: string; proven: string }>(`
-          select c.held_deletions as held, (
-            select count(*) from mirror_sync.candidate as k
-            where k._user_id = c._user_id and k.collection = c.collection and k.proven_at is not null) as proven
-          from mirror._collections as c where c._user_id = ${user}`);
+        select c.held_deletions as held, (
+          select count(*) from mirror_sync.candidate as k
+          where k._user_id = c._user_id and k.collection = c.collection and k.proven_at is not null) as proven
+        from mirror._collections as c where c._user_id = ${user}`);
         for (const each of blocked) expect(['0', each.proven]).toContain(each.held);
         // A deleted list has neither live items nor suspected ones.
         expect(
           await account.query(`
-            select s.parent from mirror_sync.scope as s where s._user_id = ${user} and s.gone_at is not null
-              and (s.live_rows <> 0 or exists (
-                select from mirror_sync.candidate as c where c._user_id = ${user} and c.parent = s.parent))`),
+          select s.parent from mirror_sync.scope as s where s._user_id = ${user} and s.gone_at is not null
+            and (s.live_rows <> 0 or exists (
+              select from mirror_sync.candidate as c where c._user_id = ${user} and c.parent = s.parent))`),
         ).toEqual([]);
         // One list is left, with one item.
         await account.age(account.gracePeriodMs);
@@ -99,5 +100,5 @@ describe('after any sequence of pages and deletions', () => {
       }),
       { numRuns: runs(4, 12) },
     );
-  });
-});
+  },
+);

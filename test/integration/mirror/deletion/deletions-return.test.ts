@@ -19,28 +19,26 @@ const outcomesOf = async (account: MirroredAccount, items: string, sentAgo = 0):
   return result.state === 'applied' ? result.outcomes : result;
 };
 
-describe('a deleted row', () => {
-  it.each([
-    ['soft', 'undeleted'],
-    ['hard', 'inserted'],
-  ] as const)(
-    'that is seen too soon is a suspected return until a page is sent the grace period after its deletion (%s)',
-    async (deletes, back) => {
-      const account = await newAccount({ deletes });
-      await account.observe('research_jobs', job('a'));
-      await deleteAllBut(account, 'research_jobs', '[]');
-      expect(await outcomesOf(account, job('a'))).toEqual(['deferred']);
-      expect(await account.suspects('research_jobs')).toMatchObject([{ key: '1', kind: 'returned' }]);
-      await account.age(account.gracePeriodMs - 20_000);
-      expect(await outcomesOf(account, job('a'))).toEqual(['deferred']);
-      await account.age(20_000);
-      expect(await outcomesOf(account, job('a'), 15_000)).toEqual(['deferred']);
-      expect(await current(account)).toEqual(deletes === 'soft' ? [`a false ${changeId(2)}`] : []);
-      expect(await outcomesOf(account, job('a'))).toEqual([back]);
-      expect(await account.suspects('research_jobs')).toEqual([]);
-    },
-  );
-});
+it.each([
+  ['soft', 'undeleted'],
+  ['hard', 'inserted'],
+] as const)(
+  'a deleted row that is seen too soon is a suspected return until a page is sent the grace period after its deletion (%s)',
+  async (deletes, back) => {
+    const account = await newAccount({ deletes });
+    await account.observe('research_jobs', job('a'));
+    await deleteAllBut(account, 'research_jobs', '[]');
+    expect(await outcomesOf(account, job('a'))).toEqual(['deferred']);
+    expect(await account.suspects('research_jobs')).toMatchObject([{ key: '1', kind: 'returned' }]);
+    await account.age(account.gracePeriodMs - 20_000);
+    expect(await outcomesOf(account, job('a'))).toEqual(['deferred']);
+    await account.age(20_000);
+    expect(await outcomesOf(account, job('a'), 15_000)).toEqual(['deferred']);
+    expect(await current(account)).toEqual(deletes === 'soft' ? [`a false ${changeId(2)}`] : []);
+    expect(await outcomesOf(account, job('a'))).toEqual([back]);
+    expect(await account.suspects('research_jobs')).toEqual([]);
+  },
+);
 
 describe('a deleted row that a stale page showed', () => {
   const staleSighting = async (options: Partial<MirrorOptions> = {}): Promise<MirroredAccount> => {

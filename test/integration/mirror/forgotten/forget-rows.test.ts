@@ -104,9 +104,8 @@ describe('a row that is forgotten', () => {
     const hash = (id: number) => `sha256(convert_to('research_jobs:' || ${user} || ':' || ${id}, 'UTF8'))`;
     const hashes = `and key_hash in (${hash(7)}, ${hash(8)}) order by 1`;
     const recorded = await account.rowsOf('_change_id', 'mirror.forgotten', hashes);
-    expect(recorded).toHaveLength(2);
+    expect(recorded).toEqual([expect.any(String), changeId]);
     expect(BigInt(recorded[0] ?? 0)).toBeGreaterThan(BigInt(before));
-    expect(recorded[1]).toBe(changeId);
     await owned();
     await account.page('research_jobs', '[{"job_id": 9}]');
     const [id = ''] = await account.rowsOf('_change_id', 'mirror.research_jobs');

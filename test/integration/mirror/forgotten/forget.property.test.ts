@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { sql } from 'kysely';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { forgetRows } from '../../../../src/operate/forget-rows.ts';
 import { storeEvent } from '../../../../src/events/event-store.ts';
 import { collection, type ListCollection } from '../../../../src/model/collections.ts';
@@ -73,36 +73,34 @@ async function others(): Promise<string[]> {
   return (await rowsWith(database.db, '')).filter((row) => !counted.test(row));
 }
 
-describe('forgetting', () => {
-  it('leaves nothing of the rows, takes nothing else, and keeps them out', async () => {
-    await fc.assert(
-      fc.asyncProperty(
-        fc.array(step, { minLength: 5, maxLength: 40 }),
-        fc.array(fc.nat(), { minLength: 1, maxLength: 4 }),
-        async (steps, picks) => {
-          const accounts = [await open(), await open()] as const;
-          for (const [round, each] of steps.entries()) await play(accounts[each.user], each, round);
-          const chosen = picks.flatMap((pick) => steps[pick % steps.length] ?? []);
-          const gone = chosen.flatMap((each) => {
-            const { userId } = accounts[each.user].fence;
-            const whole = each.table === 'lists' && each.key === PARENT.list_items;
-            return [markerOf(each, userId), ...(whole ? [`<${userId}|list_items|`] : [])];
-          });
-          const isLeft = (row: string) => !gone.some((marker) => row.includes(marker));
-          const before = (await others()).filter(isLeft);
-          for (const { user, table, key } of chosen) await forgetOne(accounts[user].fence.userId, table, key);
-          expect(withoutState(await others())).toEqual(withoutState(before));
-          for (const marker of gone) expect(await rowsWith(database.db, marker)).toEqual([]);
-          const again = [await open(accounts[0].fence.userId), await open(accounts[1].fence.userId)] as const;
-          for (const [round, each] of steps.entries()) {
-            if (each.what !== 'submission') await play(again[each.user], each, 100 + round);
-          }
-          for (const marker of gone) expect(await rowsWith(database.db, marker)).toEqual([]);
-        },
-      ),
-      { numRuns: runs(6, 60) },
-    );
-  });
+it('forgetting leaves nothing of the rows, takes nothing else, and keeps them out', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(step, { minLength: 5, maxLength: 40 }),
+      fc.array(fc.nat(), { minLength: 1, maxLength: 4 }),
+      async (steps, picks) => {
+        const accounts = [await open(), await open()] as const;
+        for (const [round, each] of steps.entries()) await play(accounts[each.user], each, round);
+        const chosen = picks.flatMap((pick) => steps[pick % steps.length] ?? []);
+        const gone = chosen.flatMap((each) => {
+          const { userId } = accounts[each.user].fence;
+          const whole = each.table === 'lists' && each.key === PARENT.list_items;
+          return [markerOf(each, userId), ...(whole ? [`<${userId}|list_items|`] : [])];
+        });
+        const isLeft = (row: string) => !gone.some((marker) => row.includes(marker));
+        const before = (await others()).filter(isLeft);
+        for (const { user, table, key } of chosen) await forgetOne(accounts[user].fence.userId, table, key);
+        expect(withoutState(await others())).toEqual(withoutState(before));
+        for (const marker of gone) expect(await rowsWith(database.db, marker)).toEqual([]);
+        const again = [await open(accounts[0].fence.userId), await open(accounts[1].fence.userId)] as const;
+        for (const [round, each] of steps.entries()) {
+          if (each.what !== 'submission') await play(again[each.user], each, 100 + round);
+        }
+        for (const marker of gone) expect(await rowsWith(database.db, marker)).toEqual([]);
+      },
+    ),
+    { numRuns: runs(6, 60) },
+  );
 });
 
 /** Without tables that name no content: the daemon's own state, and emptied submissions. */

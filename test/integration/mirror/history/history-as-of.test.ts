@@ -2,7 +2,6 @@ import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { sqlState } from '../../../../src/postgres/sql-state.ts';
 import { followColumns } from '../../../../src/mirror/table-columns.ts';
-import { openHistory } from '../../../../src/mirror/history.ts';
 import { COLLECTION_NAMES } from '../../../../src/model/collections.ts';
 import { accountsWithHistory } from '../../../support/mirror/accounts-with-history.ts';
 import { lines } from '../../../support/mirror/lines.ts';
@@ -81,11 +80,6 @@ describe('since when history covers an account', () => {
     const april = { ...jobs, history_from: new Date('2026-04-01T00:00:00Z') };
     expect(await coverage(scene.first)).toContainEqual(april);
   });
-
-  it('is written only by the account’s owner', async () => {
-    const other = { ...scene.first.fence, owner: 'other', ownership: undefined };
-    await expect(openHistory(scene.database.db, other, ['lists'], false)).rejects.toThrow(/another owner/);
-  });
 });
 
 describe('<table>_as_of', () => {
@@ -145,9 +139,8 @@ describe('<table>_as_of', () => {
     await scene.first.page('research_jobs', '[{"job_id":1,"status":"b"}]');
     // The same seen from a clock that is an hour behind.
     await scene.first.age(-3_600_000);
-    await scene.first.query(
-      `update mirror._collections set mirrored_from = now() + interval '1 hour', history_from = now() + interval '1 hour'`,
-    );
+    await scene.first.query(`
+      update mirror._collections set mirrored_from = now() + interval '1 hour', history_from = now() + interval '1 hour'`);
     for (const moment of ['now()', 'clock_timestamp()']) {
       const statuses = `select status from mirror.research_jobs_as_of(${moment}) order by job_id`;
       expect(await lines(scene.first, statuses)).toEqual(['b', 'a']);

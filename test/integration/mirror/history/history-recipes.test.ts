@@ -24,9 +24,8 @@ beforeAll(async () => {
   await account.page('list_items', '[{"id":"a","name":"i","score":1}]', { parent: '1' });
   await account.page('watchlist', '[{"id":"w","url":"https://a.example","score":1}]');
   await account.page('watchlist', '[{"id":"w","url":"https://a.example","score":2}]');
-  await account.query(
-    `update mirror._collections set mirrored_from = '-infinity', history_from = '-infinity'`,
-  );
+  await account.query(`
+    update mirror._collections set mirrored_from = '-infinity', history_from = '-infinity'`);
   // A table of the reader's own, from which a recipe submits.
   await account.query('create schema crm');
   await account.query('create table crm.companies (id bigint, url text, enriched_at timestamptz)');

@@ -96,9 +96,8 @@ describe('a field that is never stored (MIRROR_EXCLUDE_FIELDS)', () => {
     // The deleted row and its last version.
     expect(await traces(account)).toBe(2);
     for (const name of TABLES) {
-      await account.query(
-        `update mirror.${name} set _raw = _raw - 'secret', _verbatim = null, secret = null where _raw ? 'secret'`,
-      );
+      await account.query(`
+        update mirror.${name} set _raw = _raw - 'secret', _verbatim = null, secret = null where _raw ? 'secret'`);
     }
     expect(await traces(account)).toBe(0);
   });

@@ -167,20 +167,18 @@ describe('a page', () => {
   });
 });
 
-describe('fields that settings name', () => {
-  it('make no change when they are ignored, and are stored nowhere when they are excluded', async () => {
-    const account = await newAccount({
-      ignoreFields: { ...noFields(), research_jobs: ['views'] },
-      excludeFields: { ...noFields(), research_jobs: ['secret'] },
-    });
-    await account.page('research_jobs', '[{"job_id":1,"status":"a","views":1,"secret":"s3"}]');
-    const same = await account.page('research_jobs', '[{"job_id":1,"status":"a","views":2,"secret":"t4"}]');
-    expect(same).toMatchObject({ outcomes: ['unchanged'] });
-    await account.page('research_jobs', '[{"job_id":1,"status":"b","views":3,"secret":"s3"}]');
-    const stored = await account.rowsOf('views, _raw::text', 'mirror.research_jobs');
-    expect(stored).toEqual(['3 {"views": 3, "job_id": 1, "status": "b"}']);
-    expect(await account.query(`select 1 from mirror.columns where field = 'secret'`)).toEqual([]);
+it('fields that settings name make no change when they are ignored, and are stored nowhere when they are excluded', async () => {
+  const account = await newAccount({
+    ignoreFields: { ...noFields(), research_jobs: ['views'] },
+    excludeFields: { ...noFields(), research_jobs: ['secret'] },
   });
+  await account.page('research_jobs', '[{"job_id":1,"status":"a","views":1,"secret":"s3"}]');
+  const same = await account.page('research_jobs', '[{"job_id":1,"status":"a","views":2,"secret":"t4"}]');
+  expect(same).toMatchObject({ outcomes: ['unchanged'] });
+  await account.page('research_jobs', '[{"job_id":1,"status":"b","views":3,"secret":"s3"}]');
+  const stored = await account.rowsOf('views, _raw::text', 'mirror.research_jobs');
+  expect(stored).toEqual(['3 {"views": 3, "job_id": 1, "status": "b"}']);
+  expect(await account.query(`select 1 from mirror.columns where field = 'secret'`)).toEqual([]);
 });
 
 describe('the account', () => {

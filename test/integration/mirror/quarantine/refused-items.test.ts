@@ -88,10 +88,8 @@ describe('an item that Postgres refuses', () => {
   it('is quarantined alone if a deferrable constraint refuses it beside another one', async () => {
     const account = await makeAccount();
     const { userId } = account.fence;
-    await account.query(
-      `alter table mirror.research_jobs add constraint theirs
-       exclude (_user_id with =, status with =) where (_user_id = ${userId}) deferrable initially deferred`,
-    );
+    await account.query(`alter table mirror.research_jobs add constraint theirs
+       exclude (_user_id with =, status with =) where (_user_id = ${userId}) deferrable initially deferred`);
     const statuses = ['a', 'b', 'c', 'a', 'd', 'b', 'e', 'a'];
     const jobs = statuses.map((status, index) => `{"job_id":${index + 1},"status":"${status}"}`);
     expect(await account.page('research_jobs', page(...jobs))).toMatchObject({
