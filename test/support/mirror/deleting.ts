@@ -11,6 +11,9 @@ export function falling(after: number | null, through: number | null) {
   return { kind: 'interval', direction: 'falling', after: text(after), through: text(through) } as const;
 }
 
+/** 1, 2, …, last. */
+export const upTo = (last: number): number[] => Array.from({ length: last }, (_, index) => index + 1);
+
 /** Items with these keys and nothing else, as JSON. */
 export const itemsWith = (field: string, keys: readonly (number | string)[]): string =>
   JSON.stringify(keys.map((key) => ({ [field]: key })));

@@ -1,7 +1,14 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import type { MirrorOptions } from '../../../../src/mirror/mirror.ts';
 import { testDatabase } from '../../../support/databases/migrated-database.ts';
-import { itemsWith, jobs, liveJobs, proveAbsent, wrongCounters } from '../../../support/mirror/deleting.ts';
+import {
+  itemsWith,
+  jobs,
+  liveJobs,
+  proveAbsent,
+  upTo,
+  wrongCounters,
+} from '../../../support/mirror/deleting.ts';
 import { MirroredAccount } from '../../../support/mirror/mirrored-account.ts';
 
 const database = testDatabase();
@@ -14,8 +21,6 @@ afterEach(() => database.db.raw(FREE));
 
 const newAccount = (deletes: MirrorOptions['deletes']): Promise<MirroredAccount> =>
   MirroredAccount.make(database, String((users += 1)), { deletes });
-
-const upTo = (last: number): number[] => Array.from({ length: last }, (_, index) => index + 1);
 
 /** Jobs 1 to 80; the deletion of 1 to 12 is proven. */
 async function withGoneJobs(deletes: MirrorOptions['deletes']): Promise<MirroredAccount> {

@@ -11,6 +11,7 @@ import {
   liveJobs,
   proveAbsent,
   SNAPSHOT,
+  upTo,
 } from '../../../support/mirror/deleting.ts';
 import { changeId, type MirroredAccount } from '../../../support/mirror/mirrored-account.ts';
 import { testAccounts } from '../../../support/mirror/test-accounts.ts';
@@ -26,8 +27,6 @@ async function withJobs(...ids: readonly number[]): Promise<MirroredAccount> {
 
 const suspectKeys = async (account: MirroredAccount): Promise<string[]> =>
   (await account.suspects('research_jobs')).map(({ key }) => key);
-
-const upTo = (last: number): number[] => Array.from({ length: last }, (_, index) => index + 1);
 
 /** Inserts an hour-old row for each of the keys 1, 2, …, more than pages could write quickly. */
 const insertRows = (account: MirroredAccount, name: string, key: string, rows: number): Promise<unknown> =>

@@ -104,14 +104,11 @@ describe('the end of a walk', () => {
     };
     const read = { state: 'current', failure: null } as const;
     const failed = { state: 'failing', failure: { message: 'no', at: AT } } as const;
-    expect(await after(read)).toBe('new');
-    expect(await after(failed)).toBe('failing');
-    expect(await after(read)).toBe('new');
+    const states: unknown[] = [];
     // Whatever part was read last.
-    expect(await after({ polledAt: AT })).toBe('current');
-    expect(await after(failed)).toBe('failing');
-    expect(await after({ polledAt: AT })).toBe('failing');
-    expect(await after(read)).toBe('current');
+    const polled = { polledAt: AT };
+    for (const change of [read, failed, read, polled, failed, polled, read]) states.push(await after(change));
+    expect(states).toEqual(['new', 'failing', 'new', 'current', 'failing', 'failing', 'current']);
   });
 
   it('can come without a page: a failure is counted, and the log says why', async () => {
