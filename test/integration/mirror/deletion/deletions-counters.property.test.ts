@@ -97,6 +97,10 @@ it.each(['soft', 'hard'] as const)(
           `and collection ~ 'list' order by 1`,
         );
         expect(live).toEqual(['list_items 1', 'lists 1']);
+        // A deleted list comes back.
+        await account.age(account.gracePeriodMs);
+        await account.observe('lists', itemsWith('list_id', [1, 2]));
+        expect(await wrongCounters(account)).toEqual([]);
       }),
       { numRuns: runs(4, 12) },
     );
