@@ -56,8 +56,8 @@ describe('columnType', () => {
     ['timestamptz', 'created_at date last_seen valid_until updated'],
     ['text', 'name format candidate at_bats timeline'],
   ])('recognises times by the last words of the name: %s for %s', (type, names) => {
-    for (const name of names.split(' '))
-      expect(columnType(name, ['"2026-01-01T00:00:00Z"']), name).toBe(type);
+    const others = names.split(' ').filter((name) => columnType(name, ['"2026-01-01T00:00:00Z"']) !== type);
+    expect(others).toEqual([]);
   });
 
   it.each([
@@ -132,8 +132,8 @@ describe('columnValue', () => {
     ['jsonb', { stored: ['"scalar"'] }],
     ['timestamptz', { text: ['"2026-01-02"'], conflict: ['"soon"', '1767322245'] }],
   ] as const)('takes, for a column of type %s, values as %j', (type, values) => {
-    for (const [as, sources] of Object.entries(values)) {
-      for (const source of sources) expect(columnValue(type, source).as, source).toBe(as);
+    for (const [as, sources] of Object.entries<readonly string[]>(values)) {
+      expect(sources.filter((source) => columnValue(type, source).as !== as)).toEqual([]);
     }
   });
 

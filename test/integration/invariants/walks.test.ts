@@ -101,9 +101,10 @@ it('answers that are no page change nothing of rows, order, frontier and freshne
   for (const fault of faults) {
     await account.sandbox.control.change({ [`fault${fault}`]: 1 });
     for (const what of ['poll', 'full'] as const) {
-      expect((await account.read('research_jobs', what)).error, fault).toBeDefined();
+      const { error } = await account.read('research_jobs', what);
+      expect({ fault, failed: error !== undefined }).toEqual({ fault, failed: true });
     }
-    expect(await everything(), fault).toEqual(before);
+    expect({ fault, stored: await everything() }).toEqual({ fault, stored: before });
     await account.sandbox.control.change({ [`fault${fault}`]: 0 });
   }
 });

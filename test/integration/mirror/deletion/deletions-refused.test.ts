@@ -98,7 +98,7 @@ describe('a deletion that Postgres refuses', () => {
     await account.query(
       noted('')
         .replace('$user', account.fence.userId)
-        .replace('{7,11}', `{${upTo(12)}}`),
+        .replace('{7,11}', `{${upTo(12).join()}}`),
     );
     expect(await account.applyDeletions('research_jobs')).toMatchObject({ deleted: 0 });
     expect(await refused(account)).toHaveLength(12);

@@ -159,7 +159,7 @@ describe('columns', () => {
     const differ = async () => {
       const found = await unequal('[{"job_id":1,"late_word":"a"},{"job_id":2,"late_word":"b"}]', { of });
       for (const { fields } of found) expect(fields).toMatchObject([{ name: 'late_word' }]);
-      return found.map(({ key }) => key).toSorted();
+      return found.map(({ key = '' }) => key).toSorted();
     };
     expect(await of.rowsOf('late_word', 'mirror.research_jobs', 'and job_id = 1')).toEqual(['-']);
     expect(await differ()).toEqual([]);
