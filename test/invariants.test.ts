@@ -67,9 +67,7 @@ const PROOFS: Readonly<Record<string, Readonly<Record<string, readonly string[]>
   },
   'Nothing is lost in translation.': {
     'src/model/json-text.test.ts': ['keeps every digit and spelling'],
-    'test/integration/mirror/quarantine/quarantine.test.ts': [
-      'tries again what Postgres refused for its text',
-    ],
+    'test/integration/mirror/quarantine/tried-again.test.ts': ['retries items that were refused by'],
   },
 };
 

@@ -2,18 +2,17 @@ import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { brakeBlocks, fitting, MAX_ROWS } from './delete-rows.ts';
 
-it('the brake never blocks ten rows, whatever their share', () => {
-  expect(brakeBlocks({ suspected: 10, deleted: 0, live: 10 })).toBe(false);
-  expect(brakeBlocks({ suspected: 11, deleted: 0, live: 11 })).toBe(true);
-  expect(brakeBlocks({ suspected: 5, deleted: 5, live: 5 })).toBe(false);
-  expect(brakeBlocks({ suspected: 5, deleted: 6, live: 5 })).toBe(true);
-});
-
-it('the brake blocks deletions beyond a fifth of the rows', () => {
-  expect(brakeBlocks({ suspected: 20, deleted: 0, live: 100 })).toBe(false);
-  expect(brakeBlocks({ suspected: 21, deleted: 0, live: 100 })).toBe(true);
-  expect(brakeBlocks({ suspected: 1, deleted: 20, live: 80 })).toBe(true);
-  expect(brakeBlocks({ suspected: 0, deleted: 0, live: 0 })).toBe(false);
+it.each([
+  ['ten rows never', 10, 0, 10, false],
+  ['eleven', 11, 0, 11, true],
+  ['ten with those of the day', 5, 5, 5, false],
+  ['eleven with those of the day', 5, 6, 5, true],
+  ['a fifth of the rows', 20, 0, 100, false],
+  ['more than a fifth', 21, 0, 100, true],
+  ['more than a fifth with those of the day', 1, 20, 80, true],
+  ['no rows', 0, 0, 0, false],
+])('the brake judges %s: %i suspected, %i deleted, %i live: %s', (_, suspected, deleted, live, blocks) => {
+  expect(brakeBlocks({ suspected, deleted, live })).toBe(blocks);
 });
 
 it('the brake decides the same while deletions are under way, part by part', () => {
@@ -22,9 +21,8 @@ it('the brake decides the same while deletions are under way, part by part', () 
     fc.property(count, count, count, count, (suspected, deleted, more, part) => {
       const volume = Math.min(part, suspected);
       const live = suspected + more;
-      expect(
-        brakeBlocks({ suspected: suspected - volume, deleted: deleted + volume, live: live - volume }),
-      ).toBe(brakeBlocks({ suspected, deleted, live }));
+      const later = { suspected: suspected - volume, deleted: deleted + volume, live: live - volume };
+      expect(brakeBlocks(later)).toBe(brakeBlocks({ suspected, deleted, live }));
     }),
   );
 });

@@ -3,11 +3,13 @@ import type { WholeReading } from '../walk/whole-walk.ts';
 import { describe, expect, it } from 'vitest';
 import { addTotals, NO_TOTALS } from '../model/sync-events.ts';
 import { NO_PAGE } from '../walk/take-page.ts';
-import { countOutcomes, type ItemOutcome, type ObservedPage, type PageRecord } from './page-record.ts';
+import { pageRecord } from '../../test/support/mirror/page-record.ts';
+import type { ItemOutcome, ObservedPage, PageRecord } from './page-record.ts';
 import type { Item } from '../model/page.ts';
 import { beginFull } from '../walk/full.ts';
 import { beginPoll } from '../walk/poll.ts';
 import { newMemory } from '../walk/memory.ts';
+import { countOutcomes } from './page-record.ts';
 import { decide } from './page-decision.ts';
 
 const memory = newMemory('bigint');
@@ -18,33 +20,25 @@ const items: readonly Item[] = ['3', '2', '1'].map((key) => ({
   key,
   problem: undefined,
 }));
+const at = (ms: number): Date => new Date(began + ms);
 const record: PageRecord = {
-  scope: { userId: '1', collection: 'research_jobs', parent: '' },
-  obs: 1,
-  after: 0,
-  page: { items, hasMore: true, nextCursor: undefined },
-  sentAfter: 0,
-  taken: { proof: null, contradiction: false, place: { after: '4', ends: false } },
+  ...pageRecord(
+    { scope: { userId: '1', collection: 'research_jobs', parent: '' }, obs: 1, after: 0 },
+    { items, where: { after: '4', ends: false } },
+  ),
   walk: beginFull(memory, { liveRows: 3, now: began }).walk,
   memory: { before: memory, after: memory },
-  end: undefined,
-  startedAt: new Date(began),
-  firstSentAt: new Date(began + 5),
-  totals: NO_TOTALS,
-  polledAt: undefined,
-  lastReadAt: new Date(began - 60_000),
-  early: false,
-  whole: undefined,
-  badItems: undefined,
-  alsoInTransaction: async () => {},
+  startedAt: at(0),
+  firstSentAt: at(5),
+  lastReadAt: at(-60_000),
 };
 
 function observed(...outcomes: ItemOutcome[]): ObservedPage {
   return {
     outcomes,
     counts: countOutcomes(outcomes),
-    at: new Date(began + 10),
-    sentAt: new Date(began),
+    at: at(10),
+    sentAt: at(0),
     hashes: outcomes.map(() => 'h'),
     missing: [],
     suspects: [],
@@ -57,7 +51,6 @@ const COMPLETE = { type: 'end', outcome: 'complete' } as const;
 const REACHED = { type: 'end', outcome: 'reached' } as const;
 const FAILED = { type: 'end', outcome: 'failed' } as const;
 const POLL = beginPoll(memory, { overlapKey: null, now: began }).walk;
-const at = (ms: number): Date => new Date(began + ms);
 
 function decided(more: Partial<PageRecord> = {}, view = SAME) {
   return decide({ ...record, ...more }, view, 60_000);
@@ -85,14 +78,9 @@ describe('what is stored with a page', () => {
   });
 
   it('is as of the walk’s beginning where it read everything, and polled as of what its end made true', () => {
-    expect(decided({ end: { ...COMPLETE, polledAt: at(1) } }).scope).toEqual({
-      fullWalk: null,
-      lastReadAt: at(0),
-      clearDueUntil: at(5),
-      failure: null,
-      polledAt: at(1),
-      fullAt: at(0),
-    });
+    const { scope } = decided({ end: { ...COMPLETE, polledAt: at(1) } });
+    const times = { lastReadAt: at(0), clearDueUntil: at(5), polledAt: at(1), fullAt: at(0) };
+    expect(scope).toEqual({ fullWalk: null, failure: null, ...times });
   });
 
   it.each<[true | undefined, Partial<PageRecord>, ItemOutcome?]>([
@@ -158,11 +146,8 @@ describe('what is stored with a page', () => {
 });
 
 describe('what a page says of absence', () => {
-  const taken = {
-    proof: { kind: 'snapshot' },
-    contradiction: false,
-    place: { after: null, ends: true },
-  } as const;
+  const place = { after: null, ends: true };
+  const taken = { proof: { kind: 'snapshot' }, contradiction: false, place } as const;
   const missing = (changedAt = began - 3_600_000, key = '7') => ({ key, changedAt });
   const suspect = (ago: number, key = '7') =>
     ({ key, kind: 'snapshot', at: began - ago, proven: false }) as const;

@@ -15,17 +15,10 @@ const FULL = beginFull(MEMORY, { liveRows: 2, now: 0 }).walk;
 
 /** Everything that a page may write. */
 const TABLES = [
-  'mirror.lists',
-  'mirror.lists_history',
-  'mirror._collections',
-  'mirror._conflicts',
-  'mirror.quarantine',
-  'mirror.sync_log',
-  'mirror_sync.account',
-  'mirror_sync.candidate',
-  'mirror_sync.scope',
-  'mirror_sync.slot_block',
-  'mirror_sync.unsettled',
+  ...['lists', 'lists_history', '_collections', '_conflicts', 'quarantine', 'sync_log'].map(
+    (name) => `mirror.${name}`,
+  ),
+  ...['account', 'candidate', 'scope', 'slot_block', 'unsettled'].map((name) => `mirror_sync.${name}`),
 ];
 
 describe('everything that a page makes true', () => {
@@ -38,28 +31,17 @@ describe('everything that a page makes true', () => {
     await account.query(`
       insert into mirror_sync.slot_block (_user_id, key_hash, rate_group, block_id, size, valid_until)
       values (1, 'k', 'other', 1, 5, now())`);
-    const freed = {
-      keyHash: 'k',
-      blocks: [{ group: 'other' as const, blockId: 1, freed: [at.getTime()] }],
-      learnt: [],
-    };
-    await account.page(
-      'lists',
-      '[{"list_id":1,"size":"many"},{"list_id":2,"size":7,"status":"open"},{"name":"without ID"}]',
-      {
-        alsoInTransaction: (trx) => recordFreed('1')(trx, freed),
-        walk: POLL,
-        memory: { before: MEMORY, after: { ...MEMORY, rows: 7 } },
-        proof: { kind: 'snapshot' },
-        startedAt: at,
-        end: {
-          type: 'end',
-          outcome: 'reached',
-          polledAt: at,
-          collection: { polledAt: at, state: 'current', failure: null },
-        },
-      },
-    );
+    const blocks = [{ group: 'other', blockId: 1, freed: [at.getTime()] }] as const;
+    const collection = { polledAt: at, state: 'current', failure: null } as const;
+    const page = '[{"list_id":1,"size":"many"},{"list_id":2,"size":7,"status":"open"},{"name":"without ID"}]';
+    await account.page('lists', page, {
+      alsoInTransaction: (trx) => recordFreed('1')(trx, { keyHash: 'k', blocks, learnt: [] }),
+      walk: POLL,
+      memory: { before: MEMORY, after: { ...MEMORY, rows: 7 } },
+      proof: { kind: 'snapshot' },
+      startedAt: at,
+      end: { type: 'end', outcome: 'reached', polledAt: at, collection },
+    });
     const written = await account.query<{ table: string; transaction: string }>(
       TABLES.map(
         (name) =>
@@ -82,11 +64,8 @@ describe('everything that a page makes true', () => {
       for each row execute function refuse()`);
     const everything = async (): Promise<string[]> => (await rowsWith(database.db, '')).toSorted();
     const before = await everything();
-    const late = account.page(
-      'lists',
-      '[{"list_id":1,"name":"x"},{"list_id":2,"status":"open"},{"name":"y"}]',
-      { walk: FULL, proof: { kind: 'snapshot' } },
-    );
+    const page = '[{"list_id":1,"name":"x"},{"list_id":2,"status":"open"},{"name":"y"}]';
+    const late = account.page('lists', page, { walk: FULL, proof: { kind: 'snapshot' } });
     await expect(late).rejects.toThrow('the disk is full');
     expect(await everything()).toEqual(before);
   });

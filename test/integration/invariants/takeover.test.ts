@@ -10,16 +10,13 @@ const HERE: ProcessIdentity = { host: 'here', machine: 'this machine', pid: 1, s
 const database = testDatabase();
 
 beforeEach(async () => {
-  await sql`delete from mirror_sync.account; delete from mirror_sync.process`.execute(database.kysely);
-  await sql`
+  await database.db.raw(`
+    delete from mirror_sync.account; delete from mirror_sync.process;
     insert into mirror_sync.process
       (process_id, command, version, host, machine, pid, started_ticks, started_at, alive_until)
     select id, 'start', '0', 'there', 'another machine', 1, '1', now(), now() + interval '12 seconds'
-    from unnest(array['A', 'B']) as id`.execute(database.kysely);
-  await sql`
-    insert into mirror_sync.account (_user_id, owner, token, created_at) values (7, null, 5, now())`.execute(
-    database.kysely,
-  );
+    from unnest(array['A', 'B']) as id;
+    insert into mirror_sync.account (_user_id, owner, token, created_at) values (7, null, 5, now())`);
 });
 
 /** Lets the processes look at the account and take it at the same moment; `meanwhile` runs in between. */
@@ -32,10 +29,8 @@ async function race(
     const takes = processIds.map((id) => takeAccount(database.db, '7', id, HERE));
     const run = async (text: string): Promise<object[]> =>
       (await sql<object>`${sql.raw(text)}`.execute(database.kysely)).rows;
-    await eventually(
-      'all of them to wait for the row',
-      async () => (await sessionsWaiting(run)) === takes.length,
-    );
+    const wait = async () => (await sessionsWaiting(run)) === takes.length;
+    await eventually('all of them to wait for the row', wait);
     await meanwhile(trx);
     // Not awaited here: they continue when this transaction has ended.
     return { takes };

@@ -1,29 +1,26 @@
 import { sql } from 'kysely';
 import { copiedName, copyMirror } from '../../../src/operate/copy.ts';
 import type { Db } from '../../../src/postgres/db.ts';
-import { COPIED_TABLES, type CopiedTable } from '../../../src/postgres/citus.ts';
+import { COPIED_TABLES } from '../../../src/postgres/citus.ts';
 
 const PROGRAM = 'research-mirror tests';
 
-interface How {
-  readonly schema?: string;
-  readonly signal?: AbortSignal;
-  /** Called while rows are copied. */
-  readonly onBytes?: (table: string) => void;
-}
-
-/** Copies the mirror at one URL to another. */
+/**
+ * Copies the mirror at one URL to another.
+ * @param how.onBytes called while rows are copied
+ */
 export function copyTo(
   source: { readonly url: string },
   target: { readonly url: string },
-  { schema = 'mirror', signal, onBytes = () => {} }: How = {},
-): ReturnType<typeof copyMirror> {
+  how: { schema?: string; signal?: AbortSignal; onBytes?: (table: string) => void } = {},
+) {
   return copyMirror({
     source: { url: source.url, program: PROGRAM },
     target: { url: target.url, program: PROGRAM },
-    schema,
-    signal: signal ?? new AbortController().signal,
-    onBytes,
+    schema: 'mirror',
+    signal: new AbortController().signal,
+    onBytes: () => {},
+    ...how,
   });
 }
 
@@ -40,16 +37,15 @@ export async function rowsOf(db: Db): Promise<Map<string, string[]>> {
   for (const table of COPIED_TABLES) {
     const name = `${table.schema}.${table.name}`;
     const without = [...(table.without ?? []), ...(CHANGED[name] ?? [])];
-    found.set(name, await rowsOfTable(db, table, without));
+    const { rows } = await db.sql<{ row: string }>`
+      select (to_jsonb(t) - ${without}::text[])::text as row
+      from ${sql.raw(copiedName(db, table))} as t order by (to_jsonb(t) - ${without}::text[])::text collate "C"`;
+    found.set(
+      name,
+      rows.map(({ row }) => row),
+    );
   }
   // It has a row of its own for the copy.
   found.delete('mirror.recoveries');
   return found;
-}
-
-async function rowsOfTable(db: Db, table: CopiedTable, without: readonly string[]): Promise<string[]> {
-  const { rows } = await db.sql<{ row: string }>`
-    select (to_jsonb(t) - ${[...without]}::text[])::text as row
-    from ${sql.raw(copiedName(db, table))} as t order by (to_jsonb(t) - ${[...without]}::text[])::text collate "C"`;
-  return rows.map(({ row }) => row);
 }

@@ -1,16 +1,11 @@
 import type { QueryResult } from 'kysely';
 import { Db } from '../../../src/postgres/db.ts';
 
-/** What happens in between: `once`, at the first such moment, or each time. */
 interface Between {
-  /** Before each transaction begins. */
+  /** Happens before each transaction begins. */
   readonly beforeTransaction?: () => Promise<unknown>;
-  /** Before the first statement in a transaction that begins like this, or after it. */
-  readonly once?: {
-    readonly when: 'before' | 'after';
-    readonly statement: string;
-    readonly happens: () => Promise<unknown>;
-  };
+  /** Happens before the first statement in a transaction that begins like this, or after it. */
+  readonly once?: { when: 'before' | 'after'; statement: string; happens: () => Promise<unknown> };
 }
 
 /** A database where something else happens between two steps of the code under test. */
@@ -21,10 +16,8 @@ export class DbWhere extends Db {
     super(kysely, schema);
     const { once } = between;
     let happened: Promise<unknown> | undefined;
-    this.#between =
-      once === undefined
-        ? between
-        : { ...between, once: { ...once, happens: () => (happened ??= once.happens()) } };
+    const happens = () => (happened ??= once?.happens() ?? Promise.resolve());
+    this.#between = once === undefined ? between : { ...between, once: { ...once, happens } };
   }
 
   override async transaction<T>(work: (trx: Db) => Promise<T>): Promise<T> {

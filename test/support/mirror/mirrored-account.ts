@@ -19,6 +19,7 @@ import { openScope, type StoredScope } from '../../../src/mirror/scope-store.ts'
 import { suspectsOf } from '../../../src/mirror/suspect-store.ts';
 import type { SuspectedDeletion } from '../../../src/model/absence.ts';
 import type { MigratedDatabase } from '../databases/migrated-database.ts';
+import { lines } from './lines.ts';
 import { OPERATOR } from './operator.ts';
 import { type GivenPage, pageRecord } from './page-record.ts';
 
@@ -29,6 +30,9 @@ export function changeId(nth: number): string {
 
 /** The accounts' monotonic clock stands still. */
 const NOW = 0;
+
+/** @param sentAgo milliseconds since the page's request was sent */
+type PageOptions = GivenPage & { readonly parent?: string; readonly sentAgo?: number };
 
 const POLL = beginPoll(newMemory('bigint'), { overlapKey: null, now: 0 }).walk;
 
@@ -75,16 +79,12 @@ export class MirroredAccount {
     return { userId: this.fence.userId, collection: name, parent };
   }
 
-  /**
-   * Writes a page given as a JSON array of items, as the next observation of its scope.
-   * @param more.sentAgo milliseconds since its request was sent
-   */
+  /** Writes a page given as a JSON array of items, as the next observation of its scope. */
   async page(
     name: CollectionName,
     itemsJson: string,
-    more: GivenPage & { readonly parent?: string; readonly sentAgo?: number } = {},
+    { parent = '', sentAgo = 0, ...given }: PageOptions = {},
   ): Promise<PageResult> {
-    const { parent = '', sentAgo = 0, ...given } = more;
     const scope = this.scope(name, parent);
     const id = `${name}/${parent}`;
     const last = this.#committed.get(id) ?? (await this.storedScope(name, parent)).lastObs;
@@ -99,15 +99,8 @@ export class MirroredAccount {
     return result;
   }
 
-  /**
-   * Writes a page as a walk does: what it shows about suspected deletions is judged and stored with it.
-   * @param page.sentAgo as for `page`
-   */
-  observe(
-    name: CollectionName,
-    itemsJson: string,
-    page: GivenPage & { readonly parent?: string; readonly sentAgo?: number } = {},
-  ): Promise<PageResult> {
+  /** Writes a page as a walk does: what it shows about suspected deletions is judged and stored with it. */
+  observe(name: CollectionName, itemsJson: string, page: PageOptions = {}): Promise<PageResult> {
     return this.page(name, itemsJson, { walk: POLL, ...page });
   }
 
@@ -151,13 +144,9 @@ export class MirroredAccount {
    * Writes an answer of the account endpoint.
    * @param copiedMs age of the answer in an intermediate cache
    */
-  async single(json: string, copiedMs?: number): Promise<PageResult> {
-    const stored = await openScope(this.database.db, this.scope('account'));
-    const place = { scope: this.scope('account'), obs: stored.lastObs + 1, after: stored.lastObs };
-    const items = itemsOf('account', `[${json}]`);
-    const served = copiedMs === undefined ? {} : { served: { date: undefined, ageMs: copiedMs } };
-    const record = pageRecord(place, { items, ...served, sentAfter: NOW - (copiedMs ?? 0) });
-    return this.mirror.applyPage(this.fence, record);
+  single(json: string, copiedMs?: number): Promise<PageResult> {
+    const copied = { sentAgo: copiedMs ?? 0, served: { date: undefined, ageMs: copiedMs ?? 0 } };
+    return this.page('account', `[${json}]`, copiedMs === undefined ? {} : copied);
   }
 
   storedScope(name: CollectionName, parent = ''): Promise<StoredScope> {
@@ -167,6 +156,11 @@ export class MirroredAccount {
   /** Rows of a query; `mirror` in it is the schema. */
   async query<T>(text: string): Promise<T[]> {
     return (await sql<T>`${sql.raw(text)}`.execute(this.database.kysely)).rows;
+  }
+
+  /** The account's rows of a table, each as its values with a blank between; NULL: `-`. */
+  rowsOf(columns: string, table: string, more = 'order by 1'): Promise<readonly string[]> {
+    return lines(this, `select ${columns} from ${table} where _user_id = ${this.fence.userId} ${more}`);
   }
 }
 
@@ -187,12 +181,5 @@ export function itemsOf(name: CollectionName, json: string): Item[] {
 }
 
 export function noFields(): Record<CollectionName, readonly string[]> {
-  return {
-    account: [],
-    research_jobs: [],
-    bulk_research_jobs: [],
-    lists: [],
-    list_items: [],
-    watchlist: [],
-  };
+  return Object.fromEntries(COLLECTION_NAMES.map((name) => [name, []])) as never;
 }

@@ -21,10 +21,8 @@ afterEach(() => system.close());
 async function mirrored(switches: Partial<SandboxOptions> = {}): Promise<void> {
   system = await createFrozenSystem(switches);
   await system.sync(['--full'], { env: GRACE_PERIOD });
-  await system.db.query(
-    `update mirror.watchlist set _changed_at = _changed_at - interval '1 hour',
-       _first_seen_at = _first_seen_at - interval '1 hour'`,
-  );
+  await system.db.query(`update mirror.watchlist set _changed_at = _changed_at - interval '1 hour',
+       _first_seen_at = _first_seen_at - interval '1 hour'`);
 }
 
 /** The first `count` entries go. */
@@ -49,9 +47,8 @@ describe('sync --full', () => {
     expect(held.stderr).toMatch(BLOCKED);
     expect(BLOCKED.exec(held.stderr)?.slice(1)).toEqual(['40', '60']);
     expect(await deletedRows()).toBe(0);
-    expect(
-      await system.one(`select held_deletions::int from mirror.data_quality where collection = 'watchlist'`),
-    ).toBe(40);
+    const blocked = `select held_deletions::int from mirror.data_quality where collection = 'watchlist'`;
+    expect(await system.one(blocked)).toBe(40);
     const status = await system.run(['status']);
     expect(status.code).toBe(1);
     expect(status.stdout.replaceAll(/\s+/g, ' ')).toMatch(BLOCKED);

@@ -21,20 +21,23 @@ const PRIVATE: Environment = {
 let system: System | undefined;
 afterEach(() => system?.close());
 
-/** All that were planted. */
 class Canaries {
+  /** All that were planted. */
   readonly all: string[] = [];
 
   text(): string {
-    const text = `canary-${this.all.length}-é✓-${randomBytes(8).toString('hex')}`;
-    this.all.push(text);
-    return text;
+    return this.#planted(`canary-${this.all.length}-é✓-${randomBytes(8).toString('hex')}`);
   }
 
   number(): number {
-    const number = 700_000_000_000_000 + Math.floor(Math.random() * 1e13) * 10 + (this.all.length % 10);
-    this.all.push(String(number));
-    return number;
+    return this.#planted(
+      700_000_000_000_000 + Math.floor(Math.random() * 1e13) * 10 + (this.all.length % 10),
+    );
+  }
+
+  #planted<T>(value: T): T {
+    this.all.push(String(value));
+    return value;
   }
 
   /** Seven, in fields of each kind and depth. */
@@ -59,8 +62,11 @@ async function life(
 ): Promise<{ places: string[]; found: Set<string>; planted: number }> {
   const made = await createFrozenSystem({ jobs: 40, lists: 2, itemsPerList: 3, watchlist: 5 });
   system = made;
-  const { db, run } = made;
-  const { control } = made.sandbox;
+  const {
+    db,
+    run,
+    sandbox: { control },
+  } = made;
   const canaries = new Canaries();
   const ids: Record<string, string> = {};
   const lists = await control.truth({ collection: 'lists' });
@@ -83,24 +89,15 @@ async function life(
     MIRROR_SETTLE: '1s',
   };
   const daemon = await made.daemon(env);
-  const rows = async (text: string): Promise<number> => (await db.query(text)).rows.length;
-  await eventually(
-    'the registration',
-    async () => (await rows(`select from mirror_sync.registration where state = 'registered'`)) > 0,
-  );
-  await eventually(
-    'all collections',
-    async () => (await rows(`select from mirror.freshness where complete_as_of is not null`)) === 6,
-  );
-  await eventually('the quarantine', async () => (await rows('select from mirror.quarantine')) > 0);
+  const rows = async (of: string): Promise<number> => (await db.query(`select from ${of}`)).rows.length;
+  const until = (what: string, least = 1) => eventually(what, async () => (await rows(what)) >= least);
+  await until(`mirror_sync.registration where state = 'registered'`);
+  await until('mirror.freshness where complete_as_of is not null', 6);
+  await until('mirror.quarantine');
 
   const job = ids['research_jobs'] ?? '';
-  await control.mutate({
-    op: 'update',
-    collection: 'research_jobs',
-    id: job,
-    fields: { ...canaries.fields(), score: 3 },
-  });
+  const changed = { ...canaries.fields(), score: 3 };
+  await control.mutate({ op: 'update', collection: 'research_jobs', id: job, fields: changed });
   await control.emit({ type: 'research.completed', data: { job_id: Number(job), ...canaries.fields() } });
   await control.emit({ type: 'something.else', data: { of: canaries.fields() } });
   const operation = async (name: string, ...more: string[]): Promise<void> => {
@@ -117,32 +114,20 @@ async function life(
   );
   await run(['sync', 'lists'], env);
   service.refuse(undefined);
-  expect(await rows(`select from mirror.sync_log where error is not null`)).toBeGreaterThan(0);
+  expect(await rows('mirror.sync_log where error is not null')).toBeGreaterThan(0);
   await control.mutate({ op: 'delete', collection: 'watchlist', id: ids['watchlist'] ?? '' });
   await run(['sync', '--full', '--accept-deletions'], env);
-  await eventually('two events', async () => (await rows('select from mirror.events')) >= 2);
-  await eventually(
-    'the change',
-    async () =>
-      (await rows(
-        `select from mirror.research_jobs where job_id::text = '${job}' and _raw ->> 'score' = '3'`,
-      )) > 0,
-  );
-  expect(await rows(`select from mirror.submissions where done_at is not null`)).toBe(4);
+  await until('mirror.events', 2);
+  await until(`mirror.research_jobs where job_id::text = '${job}' and _raw ->> 'score' = '3'`);
+  expect(await rows('mirror.submissions where done_at is not null')).toBe(4);
 
   const places = new Map<string, string>();
   for (const path of ['/', '/api/status', '/metrics', `/?q=${job}`]) {
     places.set(`page ${path}`, await (await fetch(daemon.statusUrl + path)).text());
   }
-  for (const args of [
-    ['status', '--json'],
-    ['events', '--json'],
-    ['submissions', '--json'],
-    ['quarantine', '--json'],
-    ['verify', '--json'],
-  ]) {
-    const { stdout, stderr } = await run(args, env);
-    places.set(args.join(' '), stdout + stderr);
+  for (const command of ['status', 'events', 'submissions', 'quarantine', 'verify']) {
+    const { stdout, stderr } = await run([command, '--json'], env);
+    places.set(command, stdout + stderr);
   }
   const reader = await createReaderLogin(made.databaseUrl);
   const asReader = { DATABASE_URL: reader.url };
@@ -204,19 +189,9 @@ it('finds no byte of what is not to be stored, in any row, file, page or answer,
 
 it('finds it in tables and answers where nothing is set: the search works', async () => {
   const { found } = await life({});
-  for (const table of [
-    'research_jobs',
-    'research_jobs_history',
-    'events',
-    'submissions',
-    'quarantine',
-    'watchlist',
-  ]) {
-    expect(found).toContain(`table mirror.${table}`);
-  }
-  expect(found).toContain('table mirror.sync_log');
-  expect(found).toContain('log');
-  expect(found).toContain('copied table mirror.lists');
-  expect(found).toContain('sql');
-  expect(found).toContain('mcp');
+  const tables = 'research_jobs research_jobs_history events submissions quarantine watchlist sync_log'.split(
+    ' ',
+  );
+  for (const table of tables) expect(found).toContain(`table mirror.${table}`);
+  for (const place of ['log', 'copied table mirror.lists', 'sql', 'mcp']) expect(found).toContain(place);
 });

@@ -17,15 +17,13 @@ beforeAll(async () => {
 });
 afterAll(() => system.close());
 
-interface QuarantineList {
-  readonly items: number;
-  readonly entries: readonly { readonly id: string; readonly key: string | null; readonly reason: string }[];
-}
-
-async function list(...args: string[]): Promise<QuarantineList> {
+async function list(...args: string[]) {
   const { code, stdout, stderr } = await system.run(['quarantine', 'list', '--json', ...args]);
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-  return JSON.parse(stdout) as QuarantineList;
+  return JSON.parse(stdout) as {
+    items: number;
+    entries: { id: string; key: string | null; reason: string }[];
+  };
 }
 
 describe('quarantine list', () => {

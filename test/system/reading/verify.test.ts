@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeAll, afterAll, describe, expect, it } from 'vitest';
 import type { SandboxOptions } from '@research-mirror/sandbox/switches/sandbox-switches';
 import type { VerifyReport } from '../../../src/operate/verify-account.ts';
 import type { VerifiedCollection } from '../../../src/operate/verify-scope.ts';
@@ -8,12 +8,10 @@ import { rowVersions } from '../../support/mirror/mirror-truth.ts';
 import { createFrozenSystem, type System } from '../../support/processes/system.ts';
 
 let system: System;
-afterEach(() => system.close());
 
-async function mirrored(switches: Partial<SandboxOptions> = {}): Promise<System> {
+async function mirror(switches: Partial<SandboxOptions> = {}): Promise<void> {
   system = await createFrozenSystem(switches);
   await system.sync(['--full']);
-  return system;
 }
 
 async function verify(args: readonly string[], code: number): Promise<VerifyReport> {
@@ -28,27 +26,21 @@ async function verify(args: readonly string[], code: number): Promise<VerifyRepo
 const of = (report: VerifyReport, name: string): VerifiedCollection | undefined =>
   report.collections.find(({ collection }) => collection === name);
 
-function keysOf(found: VerifiedCollection | undefined, kind: string): string[] {
-  return (found?.discrepancies ?? [])
-    .filter((each) => each.kind === kind)
-    .map(({ key }) => key ?? '')
-    .toSorted();
-}
+const keysOf = (found: VerifiedCollection | undefined, kind: string): string[] =>
+  (found?.discrepancies ?? []).flatMap((each) => (each.kind === kind ? (each.key ?? '') : [])).toSorted();
 
 /**
- * Tampers with `each` rows of `mirror.research_jobs` in each way, spread over the table, as somebody with a database
+ * Tampers with ten rows of `mirror.research_jobs` in each way, spread over the table, as somebody with a database
  * client may: the mirror's own columns stay as they are.
  * @returns their keys, by what was done to them
  */
-async function tamper(client: pg.Pool, each: number) {
-  const { rows } = await client.query<{ id: string }>(
-    `select job_id as id from (select job_id, row_number() over (order by job_id) - 1 as n,
-       greatest(1, count(*) over () / $1::bigint) as apart from mirror.research_jobs) as j
-     where n % apart = 0 order by job_id limit $1`,
-    [each * 5],
-  );
-  const ids = rows.map(({ id }) => id);
-  const every = (nth: number): string[] => ids.filter((_, index) => index % 5 === nth);
+async function tamper(client: pg.Pool) {
+  const { rows } = await client.query<{
+    id: string;
+  }>(`select job_id as id from (select job_id, row_number() over (order by job_id) - 1 as n,
+       count(*) over () / 50 as apart from mirror.research_jobs) as j
+     where n % apart = 0 order by job_id limit 50`);
+  const every = (nth: number) => rows.flatMap(({ id }, index) => (index % 5 === nth ? [id] : []));
   const chosen = { removed: every(0), column: every(1), raw: every(2), hash: every(3), deleted: every(4) };
   const { rows: made } = await client.query<{ id: string }>(
     `insert into mirror.research_jobs
@@ -66,94 +58,131 @@ async function tamper(client: pg.Pool, each: number) {
   return { ...chosen, added: made.map(({ id }) => id) };
 }
 
-describe('verify', () => {
-  it('finds exactly the rows that were tampered with, of each kind', async () => {
-    await mirrored({ jobs: 2_000 });
-    const equal = await verify([], 0);
-    expect(equal.equal).toBe(true);
-    expect(of(equal, 'research_jobs')).toMatchObject({ items: 2_000, rows: 2_000, missing: 0, changed: 0 });
+/** Pages have 100 items. */
+const PAGES = { maxLimit: 100, badLimit: 'clamped', jobs: 2_000, lists: 4, itemsPerList: 6 } as const;
 
-    const tampered = await tamper(system.db, 10);
-    const before = await rowVersions(system.db);
-    const report = await verify(['research_jobs'], 1);
-    expect(await rowVersions(system.db)).toBe(before);
-    const found = of(report, 'research_jobs');
-    expect(found).toMatchObject({ missing: 20, extra: 10, different: 30, changed: 0, quarantined: 0 });
-    expect(keysOf(found, 'missing')).toEqual([...tampered.removed, ...tampered.deleted].toSorted());
-    expect(keysOf(found, 'extra')).toEqual(tampered.added.toSorted());
-    expect(keysOf(found, 'different')).toEqual(
-      [...tampered.column, ...tampered.raw, ...tampered.hash].toSorted(),
+describe('verify of a mirror that is equal', () => {
+  beforeAll(() => mirror(PAGES));
+  afterAll(() => system.close());
+
+  it('finds no difference, and estimates the requests that the reading takes', async () => {
+    const report = await verify([], 0);
+    expect(report.equal).toBe(true);
+    expect(of(report, 'research_jobs')).toMatchObject({ items: 2_000, rows: 2_000, missing: 0, changed: 0 });
+    const expected = report.collections.map(
+      ({ collection, estimate }) => `${collection} ${estimate.requests}`,
     );
-    const names = (ids: readonly string[]): string[] => [
-      ...new Set(
-        found?.discrepancies
-          .filter(({ key }) => ids.includes(key ?? ''))
-          .map(({ fields }) => fields.map(({ name }) => name).join()),
-      ),
-    ];
-    expect(names(tampered.column)).toEqual(['status']);
-    expect(names(tampered.raw)).toEqual(['_raw.status']);
-    expect(names(tampered.hash)).toEqual(['_hash']);
+    expect(expected.join(', ')).toBe(
+      'account 1, research_jobs 20, bulk_research_jobs 1, lists 1, list_items 4, watchlist 1',
+    );
+    const { stderr } = await system.run(['verify']);
+    expect(stderr).toMatch(/comparing, about 28 requests, at best less than a minute: /);
+  });
 
-    // As docs/operations.md says how to mend it.
-    await system.db.query(`update mirror.research_jobs set _hash = '' where job_id = any($1)`, [
-      keysOf(found, 'different'),
-    ]);
-    const gracePeriod = { MIRROR_SETTLE: '1s' };
-    // Where the order earns trust by these changes, the proofs begin again: it may take a second reading.
-    expect([0, 3]).toContain((await system.run(['sync', '--full', 'research_jobs'], gracePeriod)).code);
-    await system.sync(['--full', 'research_jobs'], { env: gracePeriod });
-    expect((await verify(['research_jobs'], 0)).equal).toBe(true);
+  it('compares the pages of a sample of rows in a few requests', async () => {
+    const [jobs] = (await verify(['research_jobs', '--sample', '3'], 0)).collections;
+    expect(jobs).toMatchObject({ sample: 3, rows: 2_000, different: 0, error: null });
+    // The first page is read, too.
+    expect(jobs?.estimate.requests).toBe(4);
+    expect(jobs?.items).toBeGreaterThanOrEqual(100);
+    expect(jobs?.items).toBeLessThanOrEqual(400);
+    // Of list items, the lists of the chosen ones.
+    const [items] = (await verify(['list_items', '--sample', '2'], 0)).collections;
+    expect(items).toMatchObject({ sample: 2, rows: 24, error: null });
+    expect([6, 12]).toContain(items?.items);
+  });
+
+  it('says of a sample that it is one, and never that all are equal, beside a daemon too', async () => {
+    const daemon = await system.daemon();
+    const { code, stdout } = await system.run(['verify', '--sample', '3', 'research_jobs', 'account']);
+    expect(code).toBe(0);
+    expect(stdout).toContain('no difference in the sample');
+    expect(stdout).toMatch(/a sample: \d{3} of about 2,000 rows were compared\. It says nothing of the/);
+    expect(stdout).not.toContain('equals');
+    expect(await daemon.stop()).toMatchObject({ code: 0 });
+  });
+
+  it.each(['0', '-1', '1.5', 'all', '10001'])('refuses a sample of %s rows', async (rows) => {
+    const { code, stdout, stderr } = await system.run(['verify', `--sample=${rows}`]);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toContain(`--sample: "${rows}" must be a whole number from 1 to 10,000`);
   });
 });
 
-describe('verify of lists and of the account', () => {
-  it('finds items of lists, items under lists that there are not, and the account’s row', async () => {
-    await mirrored({ lists: 4, itemsPerList: 6 });
+describe('verify', () => {
+  afterEach(() => system.close());
+
+  it('finds exactly the rows that were tampered with, of each kind, in a sample those on its pages', async () => {
+    await mirror(PAGES);
+    const tampered = await tamper(system.db);
+    const before = await rowVersions(system.db);
+    const found = of(await verify(['research_jobs'], 1), 'research_jobs');
+    expect(await rowVersions(system.db)).toBe(before);
+    const counts = { missing: 20, extra: 10, different: 30, changed: 0 };
+    expect(found).toMatchObject({ ...counts, quarantined: 0 });
+    expect(keysOf(found, 'missing')).toEqual([...tampered.removed, ...tampered.deleted].toSorted());
+    expect(keysOf(found, 'extra')).toEqual(tampered.added.toSorted());
+    const different = [...tampered.column, ...tampered.raw, ...tampered.hash];
+    expect(keysOf(found, 'different')).toEqual(different.toSorted());
+    for (const [ids, name] of [
+      [tampered.column, 'status'],
+      [tampered.raw, '_raw.status'],
+      [tampered.hash, '_hash'],
+    ] as const) {
+      const theirs = found?.discrepancies.filter(
+        ({ key, kind }) => kind === 'different' && ids.includes(key ?? ''),
+      );
+      expect(theirs?.map(({ fields }) => fields.map((field) => field.name))).toEqual(ids.map(() => [name]));
+    }
+    // All pages, and chosen rows that the service does not have.
+    const [sample] = (await verify(['research_jobs', '--sample', '10000'], 1)).collections;
+    expect(sample).toMatchObject({ sample: 10_000, ...counts });
+    expect(keysOf(sample, 'extra')).toEqual(tampered.added.toSorted());
+
+    // As docs/operations.md says how to mend it.
+    await system.db.query(`update mirror.research_jobs set _hash = '' where job_id = any($1)`, [different]);
+    const env = { MIRROR_SETTLE: '1s' };
+    // Where the order earns trust by these changes, the proofs begin again: it may take a second reading.
+    expect([0, 3]).toContain((await system.run(['sync', '--full', 'research_jobs'], env)).code);
+    await system.sync(['--full', 'research_jobs'], { env });
+    expect((await verify(['research_jobs'], 0)).equal).toBe(true);
+  });
+
+  it('finds items of lists, items under lists that there are not, the account’s row, and an empty table', async () => {
+    await mirror({ lists: 4, itemsPerList: 6 });
     const { db } = system;
-    const { rows: lists } = await db.query<{ list_id: string }>(
-      'select list_id from mirror.lists order by 1',
+    const { rows: lists } = await db.query<{ id: string }>(
+      'select list_id as id from mirror.lists order by 1',
     );
-    const [first, second, third] = lists.map(({ list_id: id }) => id);
-    await db.query(
-      `delete from mirror.list_items where list_id = $1
-       and id = (select id from mirror.list_items where list_id = $1 limit 1)`,
-      [first],
-    );
-    await db.query('update mirror.list_items set list_id = 77 where list_id = $1', [second]);
-    await db.query('delete from mirror.lists where list_id = $1', [third]);
-    await db.query('update mirror.account set credits = credits + 1');
+    const [first, second, third] = lists.map(({ id }) => id);
+    await db.query(`
+      delete from mirror.list_items where (list_id, id) =
+        (select list_id, id from mirror.list_items where list_id = ${first} limit 1);
+      update mirror.list_items set list_id = 77 where list_id = ${second};
+      delete from mirror.lists where list_id = ${third};
+      update mirror.account set credits = credits + 1;
+      delete from mirror.watchlist`);
     const report = await verify([], 1);
-    expect(of(report, 'list_items')).toMatchObject({
-      items: 24,
-      rows: 23,
-      missing: 7,
-      extra: 6,
-      different: 0,
-      error: null,
-    });
-    expect(
-      new Set(of(report, 'list_items')?.discrepancies.map(({ list, kind }) => `${list} ${kind}`)),
-    ).toEqual(new Set([`${first} missing`, `${second} missing`, '77 extra']));
-    expect(of(report, 'lists')).toMatchObject({
-      missing: 1,
-      discrepancies: [{ key: third, kind: 'missing' }],
-    });
-    expect(of(report, 'account')).toMatchObject({
-      items: 1,
-      rows: 1,
-      discrepancies: [{ kind: 'different', fields: [{ name: 'credits' }] }],
-    });
+    const items = of(report, 'list_items');
+    expect(items).toMatchObject({ items: 24, rows: 23, missing: 7, extra: 6, different: 0, error: null });
+    const told = new Set(items?.discrepancies.map(({ list, kind }) => `${list} ${kind}`));
+    expect(told).toEqual(new Set([`${first} missing`, `${second} missing`, '77 extra']));
+    const discrepancies = [{ key: third, kind: 'missing' }];
+    expect(of(report, 'lists')).toMatchObject({ missing: 1, discrepancies });
+    const credits = [{ kind: 'different', fields: [{ name: 'credits' }] }];
+    expect(of(report, 'account')).toMatchObject({ items: 1, rows: 1, discrepancies: credits });
+    // Of a table without rows the first page is read.
+    const [watchlist] = (await verify(['watchlist', '--sample', '2'], 1)).collections;
+    expect(watchlist?.missing).toBe(watchlist?.items);
+    expect(watchlist?.missing).toBeGreaterThan(0);
     const { stdout } = await system.run(['verify', 'account', 'list_items']);
     expect(stdout).toMatch(/^account 1001 different: credits: \S+ ≠ \S+$/m);
     expect(stdout).toContain('77/');
     expect(stdout).toContain('14 rows differ (service ≠ mirror)');
   });
-});
 
-describe('verify while things change', () => {
   it('lets the daemon poll what is new before it judges', async () => {
-    await mirrored();
+    await mirror();
     const daemon = await system.daemon({ MIRROR_POLL_CRON: '0 0 1 1 *' });
     await system.sync();
     const [list] = await system.sandbox.control.truth({ collection: 'lists' });
@@ -162,13 +191,14 @@ describe('verify while things change', () => {
       { op: 'insert', collection: 'list_items', list: /"list_id":(\d+)/.exec(list ?? '')?.[1] ?? '' },
     );
     const report = await verify([], 0);
-    expect(of(report, 'research_jobs')).toMatchObject({ missing: 0, changed: 1 });
-    expect(of(report, 'list_items')).toMatchObject({ missing: 0, changed: 1 });
+    for (const name of ['research_jobs', 'list_items']) {
+      expect(of(report, name)).toMatchObject({ missing: 0, changed: 1 });
+    }
     expect(await daemon.stop()).toMatchObject({ code: 0 });
   });
 
   it('ends with 130 when it is interrupted, and with 3 when the service can’t be read', async () => {
-    await mirrored({ jobs: 100 });
+    await mirror({ jobs: 100 });
     const { control } = system.sandbox;
     await control.change({ latencyMin: 2_000, latencyMax: 2_000 });
     const before = (await control.counters()).requests;
@@ -180,82 +210,5 @@ describe('verify while things change', () => {
     const failed = await verify(['watchlist'], 3);
     expect(failed).toMatchObject({ equal: false });
     expect(of(failed, 'watchlist')?.error).toContain('500');
-  });
-});
-
-/** Pages have 100 items. */
-const PAGES = { maxLimit: 100, badLimit: 'clamped' } as const;
-
-describe('verify --sample', () => {
-  it('compares the pages of a few rows in a few requests, and counts them', async () => {
-    await mirrored({ ...PAGES, jobs: 2_000 });
-    const [jobs] = (await verify(['research_jobs', '--sample', '3'], 0)).collections;
-    expect(jobs).toMatchObject({ sample: 3, rows: 2_000, different: 0, error: null });
-    // The first page is read, too.
-    expect(jobs?.estimate.requests).toBe(4);
-    expect(jobs?.items).toBeGreaterThanOrEqual(100);
-    expect(jobs?.items).toBeLessThanOrEqual(400);
-    await system.db.query(`update mirror.research_jobs set status = 'tampered'`);
-    const [other] = (await verify(['research_jobs', '--sample', '3'], 1)).collections;
-    expect(other?.items).toBeLessThanOrEqual(400);
-    expect(other).toMatchObject({ missing: 0, extra: 0, different: other?.items, changed: 0 });
-  });
-
-  it('finds of each kind what is on its pages, and chosen rows that the service does not have', async () => {
-    await mirrored({ ...PAGES, jobs: 2_000 });
-    const { added } = await tamper(system.db, 10);
-    const [jobs] = (await verify(['research_jobs', '--sample', '10000'], 1)).collections;
-    expect(jobs).toMatchObject({ sample: 10_000, missing: 20, extra: 10, different: 30, changed: 0 });
-    const extra = jobs?.discrepancies.filter(({ kind }) => kind === 'extra').map(({ key }) => key);
-    expect(new Set(extra)).toEqual(new Set(added));
-  });
-
-  it('reads the lists of the chosen items, and the first page of what the mirror has nothing of', async () => {
-    await mirrored({ ...PAGES, jobs: 10, lists: 6, itemsPerList: 5 });
-    const [items] = (await verify(['list_items', '--sample', '2'], 0)).collections;
-    expect(items).toMatchObject({ sample: 2, rows: 30, error: null });
-    expect([5, 10]).toContain(items?.items);
-    await system.db.query('delete from mirror.watchlist');
-    const [watchlist] = (await verify(['watchlist', '--sample', '2'], 1)).collections;
-    expect(watchlist?.missing).toBe(watchlist?.items);
-    expect(watchlist?.missing).toBeGreaterThan(0);
-  });
-
-  it('says that it is one, and never that all are equal, beside a daemon too', async () => {
-    await mirrored({ ...PAGES, jobs: 2_000 });
-    const daemon = await system.daemon();
-    const { code, stdout } = await system.run(['verify', '--sample', '3', 'research_jobs', 'account']);
-    expect(code).toBe(0);
-    expect(stdout).toContain('no difference in the sample');
-    expect(stdout).toMatch(
-      /This was a sample: \d{3} of about 2,000 rows were compared\. It says nothing of the/,
-    );
-    expect(stdout).not.toContain('equals');
-    expect(await daemon.stop()).toMatchObject({ code: 0 });
-  });
-
-  it.each(['0', '-1', '1.5', 'all', '10001'])('refuses %s rows', async (rows) => {
-    system = await createFrozenSystem();
-    const { code, stdout, stderr } = await system.run(['verify', `--sample=${rows}`]);
-    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
-    expect(stderr).toContain(`--sample: "${rows}" must be a whole number from 1 to 10,000`);
-  });
-});
-
-describe('the estimate of verify', () => {
-  it('is said first, and is what the reading takes', async () => {
-    await mirrored({ ...PAGES, jobs: 2_000, lists: 4, itemsPerList: 6 });
-    const { collections } = await verify([], 0);
-    const expected = collections.map(({ collection, estimate }) => [collection, estimate.requests]);
-    expect(expected).toEqual([
-      ['account', 1],
-      ['research_jobs', 20],
-      ['bulk_research_jobs', 1],
-      ['lists', 1],
-      ['list_items', 4],
-      ['watchlist', 1],
-    ]);
-    const { stderr } = await system.run(['verify']);
-    expect(stderr).toMatch(/comparing, about 28 requests, at best less than a minute: /);
   });
 });

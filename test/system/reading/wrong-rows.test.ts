@@ -1,123 +1,79 @@
-import { afterEach, describe, expect, it } from 'vitest';
-import type { SandboxOptions } from '@research-mirror/sandbox/switches/sandbox-switches';
+import { afterEach, expect, it } from 'vitest';
 import type { StatusReport } from '../../../src/status/status-report.ts';
 import { createFrozenSystem, type System } from '../../support/processes/system.ts';
-
-// Rows that were changed by hand, or that Postgres keeps from changing: no command calls that equal, complete or healthy.
 
 let system: System;
 afterEach(() => system.close());
 
-const gracePeriod = { MIRROR_SETTLE: '1s' };
-
-async function mirrored(switches: Partial<SandboxOptions>, env = {}): Promise<System> {
-  system = await createFrozenSystem(switches);
-  await system.sync(['--full'], { env: { ...gracePeriod, ...env } });
-  return system;
-}
-
-async function idsOf(count: number): Promise<string[]> {
-  const { rows } = await system.db.query<{ id: string }>(
-    'select job_id as id from mirror.research_jobs where _deleted_at is null order by job_id limit $1',
-    [count],
-  );
-  return rows.map(({ id }) => id);
-}
+const env = { MIRROR_SETTLE: '1s', MIRROR_DELETES: 'hard' };
 
 async function status(): Promise<{ code: number | null; report: StatusReport }> {
   const { code, stdout } = await system.run(['status', '--json']);
   return { code, report: JSON.parse(stdout) as StatusReport };
 }
 
-describe('a row whose newer version Postgres refuses', () => {
-  it('is a difference for verify, a problem in status, and named by stale_rows', async () => {
-    await mirrored({ jobs: 20 });
-    const [id = ''] = await idsOf(1);
-    await system.db.query('alter table mirror.research_jobs add column checked_by text');
-    await system.db.query(`update mirror.research_jobs set checked_by = 'a DBA'`);
-    await system.db.query('alter table mirror.research_jobs alter column checked_by set not null');
-    await system.sandbox.control.mutate({
-      op: 'update',
-      collection: 'research_jobs',
-      id,
-      fields: { note: 'new' },
-    });
-    // Nothing says equal, whole or healthy.
-    const synced = await system.run(['sync', '--full', 'research_jobs'], gracePeriod);
-    expect([synced.code, synced.stderr]).toEqual([1, expect.stringContaining('mirror.stale_rows')]);
-    const verified = await system.run(['verify', 'research_jobs']);
-    expect([verified.code, verified.stdout]).toEqual([
-      1,
-      expect.stringMatching(new RegExp(`${id} different: .*Postgres refuses its newest version`)),
-    ]);
-    const { code, report } = await status();
-    expect(code).toBe(1);
-    expect(report.problems).toEqual([
-      expect.objectContaining({ cause: 'rows_stale', affects: ['1001/research_jobs (1 row)'] }),
-    ]);
-    const stale = await system.db.query('select collection, key, reason from mirror.stale_rows');
-    expect(stale.rows).toEqual([
-      { collection: 'research_jobs', key: id, reason: expect.stringContaining('"checked_by"') as string },
-    ]);
-    // The remedy.
-    await system.db.query(`alter table mirror.research_jobs alter column checked_by set default ''`);
-    await system.sync(['--full', 'research_jobs'], { env: gracePeriod });
-    expect((await system.run(['verify', 'research_jobs'])).code).toBe(0);
-    expect((await status()).report.problems).toEqual([]);
-  });
-});
+// Postgres refuses the newer version of one row, and the deletion of another that a table refers to.
+it('no command calls rows that Postgres keeps from changing equal, complete or healthy, until they are mended', async () => {
+  system = await createFrozenSystem({ jobs: 200 });
+  await system.sync(['--full'], { env });
+  const { rows } = await system.db.query<{ id: string }>(
+    'select job_id as id from mirror.research_jobs order by job_id limit 6',
+  );
+  const [noted = '', changed = '', ...gone] = rows.map(({ id }) => id);
+  await system.db.query(`
+    alter table mirror.research_jobs add column checked_by text;
+    update mirror.research_jobs set checked_by = 'a DBA';
+    alter table mirror.research_jobs alter column checked_by set not null;
+    create table public.note (user_id bigint, job_id bigint,
+      foreign key (user_id, job_id) references mirror.research_jobs (_user_id, job_id));
+    insert into public.note select _user_id, job_id from mirror.research_jobs where job_id = ${noted}`);
+  const collection = 'research_jobs';
+  await system.sandbox.control.mutate(
+    { op: 'update', collection, id: changed, fields: { note: 'new' } },
+    ...[noted, ...gone].map((id) => ({ op: 'delete', collection, id }) as const),
+  );
 
-describe('a row that another table refers to, with MIRROR_DELETES=hard', () => {
-  it('stays and is named; the others go', async () => {
-    const hard = { MIRROR_DELETES: 'hard' };
-    await mirrored({ jobs: 200 }, hard);
-    const gone = await idsOf(5);
-    const [noted = ''] = gone;
-    await system.db.query(
-      `create table public.note (user_id bigint, job_id bigint,
-         foreign key (user_id, job_id) references mirror.research_jobs (_user_id, job_id))`,
-    );
-    await system.db.query(
-      'insert into public.note select _user_id, job_id from mirror.research_jobs where job_id = $1',
-      [noted],
-    );
-    await system.sandbox.control.mutate(
-      ...gone.map((id) => ({ op: 'delete' as const, collection: 'research_jobs' as const, id })),
-    );
-    const synced = await system.run(['sync', '--full', 'research_jobs'], { ...gracePeriod, ...hard });
-    expect(synced.stderr).toContain('Postgres refuses to delete 1 row that is gone');
-    expect(synced.code).toBe(1);
-    const left = await system.db.query(
-      'select job_id as id from mirror.research_jobs where job_id = any($1)',
-      [gone],
-    );
-    expect(left.rows).toEqual([{ id: noted }]);
-    const { code, report } = await status();
-    expect(code).toBe(1);
-    expect(report.problems).toEqual([
-      expect.objectContaining({
-        cause: 'deletions_refused',
-        what: expect.stringContaining('on table "note" (23503)') as string,
-        affects: [`1001/research_jobs (1 row: ${noted})`],
-        remedy: expect.stringContaining('MIRROR_DELETES=soft') as string,
-      }),
-    ]);
-    const looked = await system.run(['doctor', '--json'], hard);
-    expect(looked.stdout).toContain(
-      `1001/research_jobs (1 row: ${noted}): Postgres refuses to delete rows of research_jobs that are gone: `,
-    );
-    expect(looked.stdout).toContain(`"${report.problems[0]?.remedy}"`);
-    expect(report.deletions).toEqual([expect.objectContaining({ cause: 'refused', examples: [noted] })]);
-    const verified = await system.run(['verify', 'research_jobs']);
-    expect([verified.code, verified.stdout]).toEqual([
-      1,
-      expect.stringContaining(
-        `${noted} extra: the service does not have it; its deletion is proven, and held back`,
-      ),
-    ]);
-    // The remedy.
-    await system.db.query('drop table public.note');
-    await system.sync(['--full', 'research_jobs'], { env: { ...gracePeriod, ...hard } });
-    expect((await status()).report.problems).toEqual([]);
+  const synced = await system.run(['sync', '--full', 'research_jobs'], env);
+  expect(synced.code).toBe(1);
+  expect(synced.stderr).toContain('mirror.stale_rows');
+  expect(synced.stderr).toContain('Postgres refuses to delete 1 row that is gone');
+  const left = await system.db.query('select job_id as id from mirror.research_jobs where job_id = any($1)', [
+    [noted, ...gone],
+  ]);
+  expect(left.rows).toEqual([{ id: noted }]);
+  const verified = await system.run(['verify', 'research_jobs']);
+  expect(verified.code).toBe(1);
+  expect(verified.stdout).toMatch(new RegExp(`${changed} different: .*Postgres refuses its newest version`));
+  expect(verified.stdout).toContain(
+    `${noted} extra: the service does not have it; its deletion is proven, and held back`,
+  );
+  const { code, report } = await status();
+  expect(code).toBe(1);
+  const [, refused] = report.problems.toSorted((a, b) => b.cause.localeCompare(a.cause));
+  expect(report.problems).toHaveLength(2);
+  expect(report.problems).toContainEqual(
+    expect.objectContaining({ cause: 'rows_stale', affects: ['1001/research_jobs (1 row)'] }),
+  );
+  expect(refused).toMatchObject({
+    cause: 'deletions_refused',
+    what: expect.stringContaining('on table "note" (23503)') as string,
+    affects: [`1001/research_jobs (1 row: ${noted})`],
+    remedy: expect.stringContaining('MIRROR_DELETES=soft') as string,
   });
+  expect(report.deletions).toEqual([expect.objectContaining({ cause: 'refused', examples: [noted] })]);
+  const { stdout } = await system.run(['doctor', '--json'], env);
+  expect(stdout).toContain(
+    `1001/research_jobs (1 row: ${noted}): Postgres refuses to delete rows of research_jobs that are gone: `,
+  );
+  expect(stdout).toContain(`"${refused?.remedy}"`);
+  const stale = await system.db.query('select collection, key, reason from mirror.stale_rows');
+  const reason = expect.stringContaining('"checked_by"') as string;
+  expect(stale.rows).toEqual([{ collection, key: changed, reason }]);
+
+  // The remedies.
+  await system.db.query(`
+    alter table mirror.research_jobs alter column checked_by set default ''; drop table public.note`);
+  await system.sync(['--full', 'research_jobs'], { env });
+  expect((await system.run(['verify', 'research_jobs'])).code).toBe(0);
+  expect((await status()).report.problems).toEqual([]);
 });

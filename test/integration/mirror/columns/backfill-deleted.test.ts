@@ -20,32 +20,27 @@ async function withWaitingColumn(options: Partial<MirrorOptions>): Promise<Mirro
   return MirroredAccount.make(own, '1', options);
 }
 
-function jobs(first: number, count: number): string {
-  return `[${Array.from({ length: count }, (_, i) => `{"job_id":${first + i},"size":${first + i}}`).join()}]`;
-}
-
-function items(first: number, count: number): string {
-  return `[${Array.from({ length: count }, (_, i) => `{"id":${first + i},"size":${first + i}}`).join()}]`;
-}
+const numbered = (key: string) => (first: number, count: number) =>
+  `[${Array.from({ length: count }, (_, i) => `{"${key}":${first + i},"size":${first + i}}`).join()}]`;
+const jobs = numbered('job_id');
+const items = numbered('id');
 
 const fillAll = async (account: MirroredAccount): Promise<void> => {
   while (await account.mirror.backfill(account.fence));
 };
 
 /** Rows and versions whose column differs from their item. */
-async function unfilled(account: MirroredAccount, name: CollectionName): Promise<unknown[]> {
-  return account.query(`
-    select 'row' as what, _change_id, size, _raw from mirror.${name} where size is distinct from (_raw ->> 'size')::numeric
-    union all
-    select 'version', _change_id, size, _raw from mirror.${name}_history where size is distinct from (_raw ->> 'size')::numeric`);
+async function unfilled(account: MirroredAccount, name: CollectionName): Promise<readonly string[]> {
+  const differs = `and size is distinct from (_raw ->> 'size')::numeric`;
+  const [rows, versions] = [`mirror.${name}`, `mirror.${name}_history`];
+  return [
+    ...(await account.rowsOf('_change_id', rows, differs)),
+    ...(await account.rowsOf('_change_id', versions, differs)),
+  ];
 }
 
-const gone = async (account: MirroredAccount, name: CollectionName): Promise<number> => {
-  const [row] = await account.query<{ n: string }>(
-    `select count(*) as n from mirror.${name}_history where _op = 'delete'`,
-  );
-  return Number(row?.n);
-};
+const gone = async (account: MirroredAccount, name: CollectionName): Promise<number> =>
+  (await account.rowsOf('1', `mirror.${name}_history`, `and _op = 'delete'`)).length;
 
 describe('late columns of deleted rows', () => {
   it.each(['soft', 'hard'] as const)(

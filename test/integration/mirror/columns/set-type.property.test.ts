@@ -1,9 +1,10 @@
 import fc from 'fast-check';
 import { sql } from 'kysely';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { COLUMN_TYPES } from '../../../../src/mirror/columns.ts';
 import { createMigratedDatabase } from '../../../support/databases/migrated-database.ts';
 import { runs } from '../../../support/effort.ts';
+import { lines } from '../../../support/mirror/lines.ts';
 import { MirroredAccount } from '../../../support/mirror/mirrored-account.ts';
 import { setType } from '../../../support/mirror/setting-type.ts';
 
@@ -15,11 +16,9 @@ const value = fc.oneof(
   },
   {
     arbitrary: fc.constantFrom(
-      '"2026-01-02T03:04:05.123456+02:00"',
-      '"2026-02-30"',
-      '"1"',
-      '""',
-      '"\\u0000x"',
+      ...['2026-01-02T03:04:05.123456+02:00', '2026-02-30', '1', '', '\0x'].map((text) =>
+        JSON.stringify(text),
+      ),
     ),
     weight: 4,
   },
@@ -49,51 +48,42 @@ async function written(
       );
       await account.page('research_jobs', `[${items.join()}]`);
     }
-    const [{ type: first = null } = {}] = await account.query<{ type?: string }>(
-      `select type from mirror.columns where column_name = '${field}'`,
-    );
+    const counted = () =>
+      lines(account, `select type, conflicts from mirror.columns where column_name = '${field}'`);
+    let [now] = (await counted()).map((row) => row.split(' ')[0]);
     // Only nulls: there is no column.
-    if (first === null) return undefined;
-    if (!('from' in types)) {
-      let now = first;
-      for (const type of types) {
-        if (type !== now) await setType(own.db, `research_jobs.${field}`, type);
-        now = type;
-      }
+    if (now === undefined) return undefined;
+    for (const type of 'from' in types ? [] : types) {
+      if (type !== now) await setType(own.db, `research_jobs.${field}`, type);
+      now = type;
     }
-    const rows = await account.query(
-      `select job_id, turn, _change_id, ${field}::text as value from mirror.research_jobs
-       union all select job_id, turn, _change_id, ${field}::text from mirror.research_jobs_history order by 3`,
-    );
-    const counted = await account.query(
-      `select type, conflicts from mirror.columns where column_name = '${field}'`,
-    );
+    const rows =
+      await account.query(`select job_id, turn, _change_id, ${field}::text as value from mirror.research_jobs
+       union all select job_id, turn, _change_id, ${field}::text from mirror.research_jobs_history order by 3`);
     const changes = await account.query(
       'select key, field, before, after, change_id, op from mirror.changes order by change_id, key, field',
     );
-    return { rows, counted, changes };
+    return { rows, counted: await counted(), changes };
   } finally {
     await own.drop();
   }
 }
 
-describe('after any changes of its type', () => {
-  it('rows, versions and counts equal those of a mirror that always had the last type', async () => {
-    let compared = 0;
-    await fc.assert(
-      fc.asyncProperty(
-        fc.constantFrom('score', 'seen_at', 'ref_id'),
-        pages,
-        fc.array(fc.constantFrom(...COLUMN_TYPES), { minLength: 1, maxLength: 2 }),
-        async (field, made, types) => {
-          const result = await written(field, made, types);
-          if (result === undefined) return;
-          compared += 1;
-          expect(result).toEqual(await written(field, made, { from: types.at(-1) ?? 'text' }));
-        },
-      ),
-      { numRuns: runs(5, 40) },
-    );
-    expect(compared).toBeGreaterThan(0);
-  });
+it('after any changes of its type rows, versions and counts equal those of a mirror that always had the last type', async () => {
+  let compared = 0;
+  await fc.assert(
+    fc.asyncProperty(
+      fc.constantFrom('score', 'seen_at', 'ref_id'),
+      pages,
+      fc.array(fc.constantFrom(...COLUMN_TYPES), { minLength: 1, maxLength: 2 }),
+      async (field, made, types) => {
+        const result = await written(field, made, types);
+        if (result === undefined) return;
+        compared += 1;
+        expect(result).toEqual(await written(field, made, { from: types.at(-1) ?? 'text' }));
+      },
+    ),
+    { numRuns: runs(5, 40) },
+  );
+  expect(compared).toBeGreaterThan(0);
 });

@@ -2,7 +2,6 @@ import { describe, expect, it } from 'vitest';
 import type { MirrorOptions } from '../../../../src/mirror/mirror.ts';
 import { Superseded } from '../../../../src/mirror/scope-store.ts';
 import { deleteAllBut, itemsWith, proveAbsent, SNAPSHOT } from '../../../support/mirror/deleting.ts';
-import { lines } from '../../../support/mirror/lines.ts';
 import { rowsWith } from '../../../support/mirror/search-everything.ts';
 import { createMigratedDatabase } from '../../../support/databases/migrated-database.ts';
 import { changeId, MirroredAccount } from '../../../support/mirror/mirrored-account.ts';
@@ -12,27 +11,23 @@ import { dueLists } from '../../../support/mirror/due-lists.ts';
 const newAccount = testAccounts();
 
 const lists = (...ids: number[]): string => itemsWith('list_id', ids);
-const items = (count: number, mark = 'i'): string =>
-  itemsWith(
-    'id',
-    Array.from({ length: count }, (_, index) => `${mark}${index}`),
-  );
+const items = (count: number): string =>
+  JSON.stringify(Array.from({ length: count }, (_, index) => ({ id: `i${index}` })));
 
-/** Two lists of two items each. */
-async function twoLists(options: Partial<MirrorOptions> = {}): Promise<MirroredAccount> {
+/** Lists 1 and 2, with items. */
+async function twoLists(options: Partial<MirrorOptions> = {}, counts = [2, 2]): Promise<MirroredAccount> {
   const account = await newAccount(options);
   await account.observe('lists', lists(1, 2));
-  await account.observe('list_items', items(2), { parent: '1' });
-  await account.observe('list_items', items(2), { parent: '2' });
+  for (const [at, count] of counts.entries()) {
+    await account.observe('list_items', items(count), { parent: String(at + 1) });
+  }
   return account;
 }
 
 const liveItems = (account: MirroredAccount): Promise<readonly string[]> =>
-  lines(
-    account,
-    `select list_id, id from mirror.list_items
-     where _user_id = ${account.fence.userId} and _deleted_at is null order by 1, 2`,
-  );
+  account.rowsOf('list_id, id', 'mirror.list_items', 'and _deleted_at is null order by 1, 2');
+const logOf = (account: MirroredAccount): Promise<readonly string[]> =>
+  account.rowsOf('collection, list_id, deleted', 'mirror.sync_log', 'order by walk_id');
 
 const OF_LIST_1 = ['1 i0', '1 i1'];
 
@@ -48,15 +43,14 @@ describe('a list that is deleted', () => {
       ],
     });
     expect(await liveItems(account)).toEqual(OF_LIST_1);
-    const user = account.fence.userId;
     // Deleted at the same moment, in the same transaction as the list.
-    const together = `select distinct i._deleted_at = l._deleted_at as same_time, i.xmin = l.xmin as same_transaction
-      from mirror.list_items i join mirror.lists l using (_user_id, list_id) where i._user_id = ${user} and list_id = 2`;
-    expect(await lines(account, together)).toEqual(['true true']);
-    const fresh = `select collection, live_rows, deleted_rows from mirror.freshness where _user_id = ${user} order by 1`;
-    expect(await lines(account, fresh)).toEqual(['list_items 2 2', 'lists 1 1']);
-    const log = `select collection, list_id, deleted from mirror.sync_log where _user_id = ${user} order by walk_id`;
-    expect(await lines(account, log)).toEqual(['list_items 2 2', 'lists - 1']);
+    const together =
+      'distinct i._deleted_at = l._deleted_at as same_time, i.xmin = l.xmin as same_transaction';
+    const both = 'mirror.list_items i join mirror.lists l using (_user_id, list_id)';
+    expect(await account.rowsOf(together, both, 'and list_id = 2')).toEqual(['true true']);
+    const fresh = await account.rowsOf('collection, live_rows, deleted_rows', 'mirror.freshness');
+    expect(fresh).toEqual(['list_items 2 2', 'lists 1 1']);
+    expect(await logOf(account)).toEqual(['list_items 2 2', 'lists - 1']);
   });
 
   it('is deleted with all of its items or not at all', async () => {
@@ -81,18 +75,14 @@ describe('a list that is deleted', () => {
   });
 
   it('is blocked by the volume of its items', async () => {
-    const account = await newAccount();
-    await account.observe('lists', lists(1, 2));
-    await account.observe('list_items', items(30), { parent: '1' });
-    await account.observe('list_items', items(11), { parent: '2' });
+    const account = await twoLists({}, [30, 11]);
     expect(await deleteAllBut(account, 'lists', lists(1))).toMatchObject({ deleted: 0, blocked: 1 });
     expect(await liveItems(account)).toHaveLength(41);
     expect(await account.applyDeletions('lists', { accept: true })).toMatchObject({ deleted: 1, blocked: 0 });
     expect(await liveItems(account)).toHaveLength(30);
     // It was accepted, so it does not count for the next item.
-    expect(await deleteAllBut(account, 'list_items', items(29), { parent: '1' })).toMatchObject({
-      deleted: 1,
-    });
+    const next = await deleteAllBut(account, 'list_items', items(29), { parent: '1' });
+    expect(next).toMatchObject({ deleted: 1 });
   });
 
   it('has no suspects, quarantined items or unfinished rows, and is not read; other lists keep theirs', async () => {
@@ -103,16 +93,19 @@ describe('a list that is deleted', () => {
     for (const parent of ['1', '2']) {
       await account.observe('list_items', '[{"id":"i0","status":"open"}]', { parent, proof: SNAPSHOT });
     }
-    const user = account.fence.userId;
-    const stored = (table: string) =>
-      lines(account, `select distinct parent from ${table} where _user_id = ${user} order by 1`);
-    const tables = ['mirror_sync.candidate', 'mirror_sync.unsettled', 'mirror.quarantine'];
-    for (const table of tables) expect(await stored(table)).toEqual(['1', '2']);
+    const stored = () =>
+      Promise.all(
+        ['mirror_sync.candidate', 'mirror_sync.unsettled', 'mirror.quarantine'].map((table) =>
+          account.rowsOf('distinct parent', table),
+        ),
+      );
+    expect(await stored()).toEqual([1, 2, 3].map(() => ['1', '2']));
     await deleteAllBut(account, 'lists', lists(1));
-    for (const table of tables) expect(await stored(table)).toEqual(['1']);
-    expect(await dueLists(account.database.db, user)).toEqual(['1']);
-    const suspected = `select waiting_deletions, held_deletions from mirror._collections where _user_id = ${user} and collection = 'list_items'`;
-    expect(await lines(account, suspected)).toEqual(['1 0']);
+    expect(await stored()).toEqual([1, 2, 3].map(() => ['1']));
+    expect(await dueLists(account.database.db, account.fence.userId)).toEqual(['1']);
+    const suspected = 'waiting_deletions, held_deletions';
+    const ofItems = `and collection = 'list_items'`;
+    expect(await account.rowsOf(suspected, 'mirror._collections', ofItems)).toEqual(['1 0']);
   });
 
   it.each(['soft', 'hard'] as const)(
@@ -124,9 +117,8 @@ describe('a list that is deleted', () => {
       const alsoInTransaction = (): never => {
         throw new Error('there is nothing to store');
       };
-      expect(await account.page('list_items', items(3), { parent: '2', alsoInTransaction })).toEqual({
-        state: 'parent_deleted',
-      });
+      const late = await account.page('list_items', items(3), { parent: '2', alsoInTransaction });
+      expect(late).toEqual({ state: 'parent_deleted' });
       expect(await liveItems(account)).toEqual(OF_LIST_1);
       expect(await account.storedScope('list_items', '2')).toMatchObject({ lastObs });
       const scope = account.scope('list_items', '2');
@@ -150,15 +142,14 @@ describe('a list that is deleted', () => {
     const scope = await account.storedScope('list_items', '2');
     expect(scope).toMatchObject({ fullAt: undefined, polledAt: undefined });
     expect(scope.memory).toEqual({});
-    const due = `select from mirror_sync.scope where _user_id = ${account.fence.userId} and due_at is not null`;
-    expect(await account.query(`${due} and collection = 'list_items' and parent = '2'`)).toHaveLength(1);
+    const due = `and due_at is not null and collection = 'list_items' and parent = '2'`;
+    expect(await account.rowsOf('parent', 'mirror_sync.scope', due)).toEqual(['2']);
     await account.observe('list_items', items(2), { parent: '2' });
     expect(await liveItems(account)).toHaveLength(4);
   });
 
   it('is deleted in transactions of a bounded number of rows, its own row in the last one', async () => {
-    const account = await newAccount();
-    await account.observe('lists', lists(1, 2));
+    const account = await twoLists({}, []);
     // By SQL: 60,000 items as pages would take minutes.
     const user = account.fence.userId;
     await account.page('list_items', items(1), { parent: '2' });
@@ -172,8 +163,7 @@ describe('a list that is deleted', () => {
       deleted: 1,
       along: new Map([['list_items', 60_001]]),
     });
-    const log = `select list_id, deleted from mirror.sync_log where _user_id = ${user} order by walk_id`;
-    expect(await lines(account, log)).toEqual(['2 50000', '2 10001', '- 1']);
+    expect(await logOf(account)).toEqual(['list_items 2 50000', 'list_items 2 10001', 'lists - 1']);
     expect(await liveItems(account)).toEqual([]);
   });
 });

@@ -7,12 +7,12 @@ const scene = accountsWithHistory();
 
 /** Gives the account these credits as of a past moment. */
 async function credits(account: MirroredAccount, at: string, amount: string): Promise<void> {
-  await account.page('account', `[{"user_id":${account.fence.userId},"credits":${amount}}]`);
-  const moved = `where _user_id = ${account.fence.userId} and _changed_at > now() - interval '1 minute'`;
-  await account.query(`update mirror.account set _changed_at = ${at} ${moved}`);
+  const { userId } = account.fence;
+  await account.page('account', `[{"user_id":${userId},"credits":${amount}}]`);
+  const lately = (column: string) => `where _user_id = ${userId} and ${column} > now() - interval '1 minute'`;
   await account.query(`
-    update mirror.account_history h set _valid_to = ${at}
-    where _user_id = ${account.fence.userId} and _valid_to > now() - interval '1 minute'`);
+    update mirror.account set _changed_at = ${at} ${lately('_changed_at')};
+    update mirror.account_history set _valid_to = ${at} ${lately('_valid_to')}`);
 }
 
 const utc = (daysAgo: number, time: string) =>
@@ -21,11 +21,15 @@ const utc = (daysAgo: number, time: string) =>
 it('adds up decreases and increases by day, and continues over days without a change', async () => {
   const { first, second } = scene;
   await scene.open(first);
-  await credits(first, utc(3, '00:00'), '100.50');
-  await credits(first, utc(3, '23:59:59'), '90');
-  await credits(first, utc(1, '08:00'), '40');
-  await credits(first, utc(1, '09:00'), '200');
-  await credits(first, utc(1, '10:00'), '199.5');
+  for (const [daysAgo, time, amount] of [
+    [3, '00:00', '100.50'],
+    [3, '23:59:59', '90'],
+    [1, '08:00', '40'],
+    [1, '09:00', '200'],
+    [1, '10:00', '199.5'],
+  ] as const) {
+    await credits(first, utc(daysAgo, time), amount);
+  }
   await credits(second, utc(0, '00:00'), '"7"');
   const days = `select _user_id, (now() at time zone 'UTC')::date - day as ago, opening, burnt, topped_up, closing
     from mirror.credits_daily order by 1, 2 desc`;

@@ -10,20 +10,18 @@ beforeEach(async () => {
   account = await MirroredAccount.make(own, '1', { gracePeriodMs: 0 });
 });
 
-describe('columns for new fields', () => {
-  it('leave alone columns that were added or dropped by hand in history', async () => {
-    await account.query('alter table mirror.lists_history add column size text');
-    await account.page('lists', '[{"list_id":1,"size":1,"name":"a"}]');
-    await account.query('drop view mirror.lists_versions');
-    await account.query('alter table mirror.lists_history drop column name');
-    await account.page('lists', '[{"list_id":1,"size":2,"name":"b"}]');
-    await account.page('lists', '[{"list_id":1,"size":2,"name":"b","more":true}]');
-    const [column] = await lines(account, `select column_name from mirror.columns where field = 'size'`);
-    expect(column).toMatch(/^size_[0-9a-f]{6}$/);
-    // The dropped view is back with the next column.
-    const versions = `select ${column}, name, more from mirror.lists_versions order by _change_id`;
-    expect(await lines(account, versions)).toEqual(['1 - -', '2 - -', '2 b true']);
-  });
+it('columns for new fields leave alone columns that were added or dropped by hand in history', async () => {
+  await account.query('alter table mirror.lists_history add column size text');
+  await account.page('lists', '[{"list_id":1,"size":1,"name":"a"}]');
+  await account.query('drop view mirror.lists_versions');
+  await account.query('alter table mirror.lists_history drop column name');
+  await account.page('lists', '[{"list_id":1,"size":2,"name":"b"}]');
+  await account.page('lists', '[{"list_id":1,"size":2,"name":"b","more":true}]');
+  const [column] = await lines(account, `select column_name from mirror.columns where field = 'size'`);
+  expect(column).toMatch(/^size_[0-9a-f]{6}$/);
+  // The dropped view is back with the next column.
+  const versions = `select ${column}, name, more from mirror.lists_versions order by _change_id`;
+  expect(await lines(account, versions)).toEqual(['1 - -', '2 - -', '2 b true']);
 });
 
 describe('what is archived', () => {
@@ -61,20 +59,17 @@ describe('what is archived', () => {
   });
 });
 
-describe('the view of versions', () => {
-  it.each(['versions', 'live'])(
-    'is left alone if it was rebuilt by hand with its columns: %s',
-    async (suffix) => {
-      const view = `mirror.watchlist_${suffix}`;
-      const [text] = await lines(account, `select rtrim(pg_get_viewdef('${view}'), ';')`);
-      await account.query(
-        `create or replace view ${view} as select * from (${text}) as t where id <> 'hidden'`,
-      );
-      await account.page('watchlist', '[{"id":"a","score":1},{"id":"hidden","score":1}]');
-      expect(await lines(account, `select id from ${view}`)).toEqual(['a']);
-      const score = `select 1 from pg_attribute where attrelid = '${view}'::regclass and attname = 'score'`;
-      expect(await lines(account, score)).toEqual([]);
-      expect(await lines(account, 'select score from mirror.watchlist')).toEqual(['1', '1']);
-    },
-  );
-});
+it.each(['versions', 'live'])(
+  'the view of versions is left alone if it was rebuilt by hand with its columns: %s',
+  async (suffix) => {
+    const view = `mirror.watchlist_${suffix}`;
+    const [text] = await lines(account, `select rtrim(pg_get_viewdef('${view}'), ';')`);
+    await account.query(`
+      create or replace view ${view} as select * from (${text}) as t where id <> 'hidden'`);
+    await account.page('watchlist', '[{"id":"a","score":1},{"id":"hidden","score":1}]');
+    expect(await lines(account, `select id from ${view}`)).toEqual(['a']);
+    const score = `select 1 from pg_attribute where attrelid = '${view}'::regclass and attname = 'score'`;
+    expect(await lines(account, score)).toEqual([]);
+    expect(await lines(account, 'select score from mirror.watchlist')).toEqual(['1', '1']);
+  },
+);

@@ -24,9 +24,8 @@ beforeAll(async () => {
   await account.page('list_items', '[{"id":"a","name":"i","score":1}]', { parent: '1' });
   await account.page('watchlist', '[{"id":"w","url":"https://a.example","score":1}]');
   await account.page('watchlist', '[{"id":"w","url":"https://a.example","score":2}]');
-  await account.query(
-    `update mirror._collections set mirrored_from = '-infinity', history_from = '-infinity'`,
-  );
+  await account.query(`
+    update mirror._collections set mirrored_from = '-infinity', history_from = '-infinity'`);
   // A table of the reader's own, from which a recipe submits.
   await account.query('create schema crm');
   await account.query('create table crm.companies (id bigint, url text, enriched_at timestamptz)');
@@ -60,9 +59,13 @@ describe('docs/recipes.md', () => {
     },
   );
 
+  const found = (part: string): string =>
+    (all.find(({ statement }) => statement.includes(part))?.statement ?? '').replaceAll(
+      'now()',
+      `timestamptz '2026-01-02'`,
+    );
+
   it('shows each watched company’s data, and its score over time', async () => {
-    const found = (part: string): string =>
-      all.find(({ statement }) => statement.includes(part))?.statement ?? '';
     expect(await rowsOf(found('from mirror.watchlist_live w'), [])).toMatchObject([
       { id: 'w', score: '2', research_jobs: '1', lists: '0', last_job_status: 'completed' },
     ]);
@@ -73,11 +76,6 @@ describe('docs/recipes.md', () => {
   });
 
   it('shows how many jobs came on a day, and how long they took', async () => {
-    const found = (part: string): string =>
-      (all.find(({ statement }) => statement.includes(part))?.statement ?? '').replaceAll(
-        /now\(\)/g,
-        `timestamptz '2026-01-02'`,
-      );
     expect(await rowsOf(found('as failed'), [])).toMatchObject([{ jobs: '1', completed: '1', failed: '0' }]);
     expect(await rowsOf(found('as median'), [])).toMatchObject([{ median: { minutes: 1 } }]);
   });

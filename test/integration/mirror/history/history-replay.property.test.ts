@@ -2,6 +2,8 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { openHistory } from '../../../../src/mirror/history.ts';
 import { runs } from '../../../support/effort.ts';
+import { lines } from '../../../support/mirror/lines.ts';
+import { deleteAllBut } from '../../../support/mirror/deleting.ts';
 import { testAccounts } from '../../../support/mirror/test-accounts.ts';
 
 /**
@@ -11,32 +13,18 @@ import { testAccounts } from '../../../support/mirror/test-accounts.ts';
 
 const newAccount = testAccounts({ gracePeriodMs: 0 });
 
-type Step =
-  /** A page with rows that are new, changed, the same, or back from deletion. */
-  | {
-      readonly kind: 'page';
-      readonly rows: readonly { readonly id: number; readonly n: number; readonly extra?: string }[];
-    }
-  /** Deletes these by two proofs. */
-  | { readonly kind: 'delete'; readonly ids: readonly number[] };
-
 const id = fc.nat({ max: 5 });
 const row = fc.record(
   { id, n: fc.nat({ max: 2 }), extra: fc.constantFrom('a', 'b', 'c') },
   { requiredKeys: ['id', 'n'] },
 );
-const step: fc.Arbitrary<Step> = fc.oneof(
+/** A page with rows that are new, changed, the same, or back from deletion; or IDs to delete by two proofs. */
+const step = fc.oneof(
   {
     weight: 3,
-    arbitrary: fc.record({
-      kind: fc.constant('page' as const),
-      rows: fc.uniqueArray(row, { selector: (each) => each.id, minLength: 1 }),
-    }),
+    arbitrary: fc.record({ rows: fc.uniqueArray(row, { selector: (each) => each.id, minLength: 1 }) }),
   },
-  {
-    weight: 1,
-    arbitrary: fc.record({ kind: fc.constant('delete' as const), ids: fc.uniqueArray(id, { minLength: 1 }) }),
-  },
+  { weight: 1, arbitrary: fc.record({ gone: fc.uniqueArray(id, { minLength: 1 }) }) },
 );
 
 /** An item; `extra` names a field of this run's own, so that its column is new. */
@@ -48,8 +36,6 @@ const itemOf = (
   n,
   ...(extra === undefined ? {} : { [`x${run}_${extra}`]: n }),
 });
-
-const snapshot = { proof: { kind: 'snapshot' } } as const;
 
 it.each(['soft', 'hard'] as const)(
   'the mirror as of any moment equals the mirror at that moment: MIRROR_DELETES=%s',
@@ -64,27 +50,28 @@ it.each(['soft', 'hard'] as const)(
         /** Moment of a change (the last one of several) to the rows after it. */
         const states = new Map<string, Record<string, unknown>[]>();
         for (const each of all) {
-          if (each.kind === 'page') {
+          if ('rows' in each) {
             const items = each.rows.map((item) => itemOf(run, item));
             for (const item of items) live.set(Number(item['job_id']), item);
             await account.page('research_jobs', JSON.stringify(items));
           } else {
-            for (const gone of each.ids) live.delete(gone);
-            const left = JSON.stringify([...live.values()]);
-            await account.observe('research_jobs', left, snapshot);
-            await account.observe('research_jobs', left, snapshot);
-            await account.applyDeletions('research_jobs', { accept: true });
+            for (const gone of each.gone) live.delete(gone);
+            await deleteAllBut(account, 'research_jobs', JSON.stringify([...live.values()]), {
+              accept: true,
+            });
           }
-          const [latest] = await account.query<{ at: string }>(`
-            select coalesce(max(at)::text, '') as at from (
-              select _changed_at as at from mirror.research_jobs where _user_id = ${run}
-              union all select _valid_to from mirror.research_jobs_history where _user_id = ${run}) as moments`);
-          if (latest !== undefined && latest.at !== '') states.set(latest.at, [...live.values()]);
+          const moments = `select coalesce(max(at)::text, '') as at from (
+            select _changed_at as at from mirror.research_jobs where _user_id = ${run}
+            union all select _valid_to from mirror.research_jobs_history where _user_id = ${run}) as moments`;
+          const [latest = ''] = await lines(account, moments);
+          if (latest !== '') states.set(latest, [...live.values()]);
         }
-        const [added] = await account.query<{ names: string[] }>(`
-          select array(select attname::text from pg_attribute
-            where attrelid = 'mirror.research_jobs'::regclass and attname like 'x${run}\\_%') as names`);
-        const columns = ['job_id', 'n', ...(added?.names ?? [])];
+        const added = await lines(
+          account,
+          `select attname from pg_attribute
+          where attrelid = 'mirror.research_jobs'::regclass and attname like 'x${run}\\_%'`,
+        );
+        const columns = ['job_id', 'n', ...added];
         const plain = (item: Record<string, unknown>) =>
           Object.fromEntries(columns.map((name) => [name, name in item ? String(item[name]) : null]));
         /** The mirror as of a moment, and what it was then. */

@@ -11,6 +11,9 @@ const PAGES = 20;
 
 const page = (nth: number, n: number): string =>
   JSON.stringify(Array.from({ length: PAGE }, (_, i) => ({ job_id: nth * PAGE + i + 1, n })));
+async function write(account: MirroredAccount, n: number): Promise<void> {
+  for (let nth = 0; nth < PAGES; nth += 1) await account.page('research_jobs', page(nth, n));
+}
 
 // PostgreSQL's statistics know only other accounts: by them the new one has no rows, and any index that begins with
 // _user_id is as good as the primary key. The test counts the rows that are read, not the time.
@@ -18,7 +21,7 @@ it('an account that comes to a database of others reads as many rows as it looks
   const database = await createMigratedDatabase();
   try {
     const first = await MirroredAccount.make(database, '1');
-    for (let nth = 0; nth < PAGES; nth += 1) await first.page('research_jobs', page(nth, 1));
+    await write(first, 1);
     await first.query('alter table mirror.research_jobs set (autovacuum_enabled = off)');
     await first.query('analyze');
     const before = await rowsRead(database.url, PAGES * PAGE);
@@ -26,21 +29,16 @@ it('an account that comes to a database of others reads as many rows as it looks
     const open = await openTestDatabase(database.url);
     const { db } = open;
     const second = await MirroredAccount.make({ ...database, db }, '2', { gracePeriodMs: 0 });
-    for (const n of [1, 2]) {
-      for (let nth = 0; nth < PAGES; nth += 1) await second.page('research_jobs', page(nth, n));
-    }
+    for (const n of [1, 2]) await write(second, n);
     await deleteAllBut(second, 'research_jobs', jobs(1), { accept: true });
-    for (let nth = 0; nth < PAGES; nth += 1) await second.page('research_jobs', page(nth, 3));
+    await write(second, 3);
     const scope = second.scope('research_jobs');
     const rules = { ignore: new Set<string>(), exclude: new Set<string>() };
     for (let nth = 0; nth < PAGES; nth += 1) {
       const items = itemsOf('research_jobs', page(nth, 3));
       expect(await compareItems(db, scope, items, rules)).toEqual([]);
-      await liveAmong(
-        db,
-        scope,
-        items.flatMap(({ key }) => key ?? []),
-      );
+      const keys = items.flatMap(({ key }) => key ?? []);
+      await liveAmong(db, scope, keys);
       await predecessor(db, scope, 'falling', String(nth * PAGE + 1), 10);
       await nthNewest(db, scope, 10);
     }

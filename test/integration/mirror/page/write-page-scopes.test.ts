@@ -7,16 +7,13 @@ import {
   NO_WALK_TOTALS,
   type WalkEnd,
 } from '../../../../src/model/sync-events.ts';
-import { lines } from '../../../support/mirror/lines.ts';
 import type { MirroredAccount } from '../../../support/mirror/mirrored-account.ts';
 import { testAccounts } from '../../../support/mirror/test-accounts.ts';
 
 const newAccount = testAccounts();
 let account: MirroredAccount;
-let where: string;
 beforeEach(async () => {
   account = await newAccount();
-  where = `where _user_id = ${account.fence.userId}`;
 });
 
 const AT = new Date('2026-03-01T00:00:00Z');
@@ -31,8 +28,7 @@ const walkEnd = (name: 'research_jobs' | 'lists', more: Partial<WalkEnd>): WalkE
 
 describe('rows that may still change', () => {
   it('are stored apart while their state says so', async () => {
-    const unfinished = () =>
-      lines(account, `select key, finished from mirror_sync.unsettled ${where} order by 1`);
+    const unfinished = () => account.rowsOf('key, finished', 'mirror_sync.unsettled');
     await account.page(
       'research_jobs',
       '[{"job_id":1,"status":"open"},{"job_id":2,"status":"failed"},{"job_id":3,"status":"done"}]',
@@ -44,12 +40,10 @@ describe('rows that may still change', () => {
 
   it('cool from their last change; rows that had failed before they came, from the latest moment in the item', async () => {
     const cooling = () =>
-      lines(
-        account,
-        `select case when u.since = t._changed_at then 'change' else (u.since at time zone 'UTC')::text end as since
-           from mirror_sync.unsettled as u
-           join mirror.research_jobs as t on t._user_id = u._user_id and t.job_id = u.key::bigint
-           where u._user_id = ${account.fence.userId} order by t.job_id`,
+      account.rowsOf(
+        `case when u.since = t._changed_at then 'change' else (u.since at time zone 'UTC')::text end as since`,
+        'mirror_sync.unsettled as u join mirror.research_jobs as t using (_user_id)',
+        'and t.job_id = u.key::bigint order by t.job_id',
       );
     const long = '"created_at":"2020-01-01T00:00:00Z","ended":"2020-01-01T01:00:00Z"';
     await account.page(
@@ -70,12 +64,17 @@ describe('rows that may still change', () => {
 it('a new or changed list makes its items due in the same transaction', async () => {
   const lists = (name: string) =>
     account.page('lists', `[{"list_id":1,"name":"a"},{"list_id":2,"name":"${name}"}]`);
-  const due = `select parent from mirror_sync.scope ${where} and collection = 'list_items' and due_at is not null order by 1`;
+  const due = () =>
+    account.rowsOf(
+      'parent',
+      'mirror_sync.scope',
+      `and collection = 'list_items' and due_at is not null order by 1`,
+    );
   await lists('b');
-  expect(await lines(account, due)).toEqual(['1', '2']);
-  await account.query(`update mirror_sync.scope set due_at = null ${where}`);
+  expect(await due()).toEqual(['1', '2']);
+  await account.query(`update mirror_sync.scope set due_at = null where _user_id = ${account.fence.userId}`);
   await lists('c');
-  expect(await lines(account, due)).toEqual(['2']);
+  expect(await due()).toEqual(['2']);
 });
 
 describe('the end of a walk', () => {
@@ -91,30 +90,25 @@ describe('the end of a walk', () => {
         collection: { polledAt: AT, state: 'current', failure: null },
       },
     });
-    const log = `select walk_id, kind, inserted, outcome, list_id from mirror.sync_log ${where}`;
-    expect(await lines(account, log)).toEqual(['1 full 2 completed -']);
-    const fresh = `select collection, live_rows, deleted_rows, polled_at = '${AT.toISOString()}', state from mirror.freshness ${where}`;
-    expect(await lines(account, fresh)).toEqual(['research_jobs 2 0 true current']);
+    const log = await account.rowsOf('walk_id, kind, inserted, outcome, list_id', 'mirror.sync_log');
+    expect(log).toEqual(['1 full 2 completed -']);
+    const fresh = `collection, live_rows, deleted_rows, polled_at = '${AT.toISOString()}', state`;
+    expect(await account.rowsOf(fresh, 'mirror.freshness')).toEqual(['research_jobs 2 0 true current']);
   });
 
   it('makes a collection current if and only if it was read to its end once', async () => {
     const after = async (collection: CollectionChange): Promise<unknown> => {
       const change = { scope: {}, walkEnd: walkEnd('lists', { collection }) };
       await account.mirror.endWalk(account.fence, account.scope('lists'), change, 0);
-      return (
-        await lines(account, `select state from mirror.freshness ${where} and collection = 'lists'`)
-      )[0];
+      return (await account.rowsOf('state', 'mirror.freshness', `and collection = 'lists'`))[0];
     };
     const read = { state: 'current', failure: null } as const;
     const failed = { state: 'failing', failure: { message: 'no', at: AT } } as const;
-    expect(await after(read)).toBe('new');
-    expect(await after(failed)).toBe('failing');
-    expect(await after(read)).toBe('new');
+    const states: unknown[] = [];
     // Whatever part was read last.
-    expect(await after({ polledAt: AT })).toBe('current');
-    expect(await after(failed)).toBe('failing');
-    expect(await after({ polledAt: AT })).toBe('failing');
-    expect(await after(read)).toBe('current');
+    const polled = { polledAt: AT };
+    for (const change of [read, failed, read, polled, failed, polled, read]) states.push(await after(change));
+    expect(states).toEqual(['new', 'failing', 'new', 'current', 'failing', 'failing', 'current']);
   });
 
   it('can come without a page: a failure is counted, and the log says why', async () => {
@@ -128,11 +122,12 @@ describe('the end of a walk', () => {
     });
     const change = { scope: { failure }, walkEnd: failed };
     await account.mirror.endWalk(account.fence, account.scope('research_jobs'), change, 1);
-    expect(await account.query(`select failures, last_error_at from mirror_sync.scope ${where}`)).toEqual([
-      { failures: 1, last_error_at: AT },
-    ]);
-    const told = `select f.state, f.last_error = l.error, l.error, l.requests from mirror.freshness f
-      join mirror.sync_log l using (_user_id) ${where}`;
-    expect(await lines(account, told)).toEqual(['failing true the service answered 503 3']);
+    const counted = `failures, last_error_at = '${AT.toISOString()}'`;
+    expect(await account.rowsOf(counted, 'mirror_sync.scope')).toEqual(['1 true']);
+    const told = await account.rowsOf(
+      'f.state, f.last_error = l.error, l.error, l.requests',
+      'mirror.freshness f join mirror.sync_log l using (_user_id)',
+    );
+    expect(told).toEqual(['failing true the service answered 503 3']);
   });
 });
