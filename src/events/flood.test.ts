@@ -1,6 +1,6 @@
 import crypto from 'node:crypto';
 import { syncBuiltinESMExports } from 'node:module';
-import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { MemoryAccounts, MemorySink, storedSecrets } from '../../test/support/webhooks/receiving-accounts.ts';
 import { envelope, SECRET, signedHeaders } from '../../test/support/webhooks/signing.ts';
 import { VirtualClock } from '@research-mirror/runtime/testing/virtual-clock';
@@ -29,54 +29,45 @@ afterAll(() => {
 });
 
 const MiB = 1024 * 1024;
+const MEBIBYTE = envelope('evt_forged', {
+  data: 'x'.repeat(MiB - envelope('evt_forged', { data: '' }).length),
+});
 const FORGED = { 'x-service-signature': 'ab'.repeat(32) };
 
-let clock: VirtualClock;
-let accounts: MemoryAccounts;
-let sink: MemorySink;
-let receiver: ReturnType<typeof createReceiver>;
-/** Bytes of bodies that were made text, which is where reading them as JSON begins. */
-let printed: number;
-
-beforeEach(() => {
-  clock = new VirtualClock();
-  accounts = new MemoryAccounts();
-  accounts.known.set('42', storedSecrets());
-  sink = new MemorySink();
-  printed = 0;
-  receiver = receiverBy('auto');
-});
-
-function receiverBy(scheme: SchemeChoice) {
-  const log = { info: () => {}, warn: () => {} };
-  return createReceiver({
+function receiverBy(scheme: SchemeChoice = 'auto') {
+  const clock = new VirtualClock();
+  const accounts = new MemoryAccounts();
+  const sink = new MemorySink();
+  const receiver = createReceiver({
     header: 'X-Service-Signature',
     scheme,
     accounts,
     store: sink,
     clock,
-    notes: new Notes(clock, log),
+    notes: new Notes(clock, { info: () => {}, warn: () => {} }),
     onEvent: () => {},
   });
-}
-
-async function deliver(text: string, headers: Record<string, string>): Promise<number> {
-  const body = Buffer.from(text);
-  body.toString = (encoding) => {
-    printed += body.length;
-    return Buffer.prototype.toString.call(body, encoding);
+  const scene = {
+    clock,
+    accounts,
+    sink,
+    /** Bytes of bodies that were made text, which is where reading them as JSON begins. */
+    printed: 0,
+    async deliver(text: string, headers: Record<string, string> = FORGED): Promise<number> {
+      const body = Buffer.from(text);
+      body.toString = (encoding) => {
+        scene.printed += body.length;
+        return Buffer.prototype.toString.call(body, encoding);
+      };
+      return (await receiver.receive({ userId: '42', headers, body })).status;
+    },
+    /** Rightly signed by its canonical form, and not its own. */
+    genuine(id: string, bytes = 0): Promise<number> {
+      const text = envelope(id, { data: { job_id: 7, a: 'x'.repeat(bytes) } });
+      return scene.deliver(text, signedHeaders('canonical-json', SECRET, text, 0));
+    },
   };
-  return (await receiver.receive({ userId: '42', headers, body })).status;
-}
-
-/** Rightly signed by its canonical form, and not its own. */
-function genuine(id: string, bytes = 0): Promise<number> {
-  const text = envelope(id, { data: { job_id: 7, a: 'x'.repeat(bytes) } });
-  return deliver(text, signedHeaders('canonical-json', SECRET, text, 0));
-}
-
-function ofBytes(bytes: number): string {
-  return envelope('evt_forged', { data: 'x'.repeat(bytes - envelope('evt_forged', { data: '' }).length) });
+  return scene;
 }
 
 describe.each(['auto', 'canonical-json'] as const)('with %s configured, forged mebibytes', (scheme) => {
@@ -84,48 +75,48 @@ describe.each(['auto', 'canonical-json'] as const)('with %s configured, forged m
     [4, 10],
     [50, 2],
   ])('at %i a second are rarely printed, and genuine deliveries get through', async (perSecond, seconds) => {
-    receiver = receiverBy(scheme);
-    const forged = ofBytes(MiB);
+    const scene = receiverBy(scheme);
+    const { clock, deliver, genuine } = scene;
     const large: number[] = [];
     for (let second = 0; second < seconds; second += 1) {
       for (let each = 0; each < perSecond; each += 1) {
-        expect([400, 503]).toContain(await deliver(forged, FORGED));
+        expect([400, 503]).toContain(await deliver(MEBIBYTE));
         await clock.advance(1_000 / perSecond);
       }
       expect(await genuine(`evt_${second}`)).toBe(200);
       if (!large.includes(200)) large.push(await genuine('evt_large', 20_000));
     }
-    expect(printed).toBeLessThanOrEqual(
+    expect(scene.printed).toBeLessThanOrEqual(
       CANONICAL.burst + seconds * (CANONICAL.perSecond + 2 * CANONICAL.freeBytes),
     );
     expect(large.at(-1)).toBe(200);
     expect(large.length).toBeLessThanOrEqual(2);
     await clock.advance((1_000 * CANONICAL.burst) / CANONICAL.perSecond);
     expect(await genuine('evt_largest', MiB - 200)).toBe(200);
-    expect(sink.events.size).toBe(seconds + 2);
+    expect(scene.sink.events.size).toBe(seconds + 2);
   });
 });
 
 it('a delivery that can’t be judged now is never refused for good', async () => {
-  const text = envelope('evt_1', { data: { job_id: 7, a: 'x'.repeat(600_000) } });
-  const headers = signedHeaders('canonical-json', SECRET, text, 0);
-  await deliver(ofBytes(MiB), FORGED);
-  for (let attempt = 0; attempt < 3; attempt += 1) expect(await deliver(text, headers)).toBe(503);
+  const { clock, deliver, genuine } = receiverBy();
+  await deliver(MEBIBYTE);
+  for (let attempt = 0; attempt < 3; attempt += 1) expect(await genuine('evt_1', 600_000)).toBe(503);
   await clock.advance(10_000);
-  expect(await deliver(text, headers)).toBe(200);
+  expect(await genuine('evt_1', 600_000)).toBe(200);
 });
 
 it('no forged body is parsed if the configured scheme signs its bytes', async () => {
-  receiver = receiverBy('hex');
+  const scene = receiverBy('hex');
   const parsed = vi.spyOn(JSON, 'parse');
-  for (let each = 0; each < 20; each += 1) expect(await deliver(ofBytes(MiB), FORGED)).toBe(400);
-  expect([printed, parsed.mock.calls.length]).toEqual([0, 0]);
+  for (let each = 0; each < 20; each += 1) expect(await scene.deliver(MEBIBYTE)).toBe(400);
+  expect([scene.printed, parsed.mock.calls.length]).toEqual([0, 0]);
   parsed.mockRestore();
 });
 
 it('a forged body is printed once, and each of its MACs computed once, over all secrets and readings', async () => {
+  const scene = receiverBy();
   const previous = { secret: SECRET.replace('5f', '5e'), until: new Date(1e12) };
-  accounts.known.set('42', storedSecrets({ previous }));
+  scene.accounts.known.set('42', storedSecrets({ previous }));
   const headers = {
     ...FORGED,
     'webhook-id': 'msg_1',
@@ -134,8 +125,8 @@ it('a forged body is printed once, and each of its MACs computed once, over all 
   };
   macs.computed = 0;
   const body = envelope('evt_1');
-  expect(await deliver(body, headers)).toBe(400);
-  expect(printed).toBe(Buffer.byteLength(body));
+  expect(await scene.deliver(body, headers)).toBe(400);
+  expect(scene.printed).toBe(Buffer.byteLength(body));
   // Of two secrets, as text and as bytes: the body, its canonical form, and with a moment, there in base64, too.
   expect(macs.computed).toBe(2 * (2 + 2 + 3));
 });
