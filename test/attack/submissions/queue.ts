@@ -35,15 +35,24 @@ export class Queue implements Told {
     const payload = JSON.stringify({ marker, company_url: `https://${marker}.example` });
     const parameters = [operation, payload, this.#target(operation), `key-${marker}`];
     const statement = 'select mirror.submit($1, $2, $3, idempotency_key => $4) as id';
+    const idOf = async (db: Pick<pg.ClientBase, 'query'>): Promise<string> =>
+      (await db.query<{ id: string }>(statement, parameters)).rows[0]?.id ?? '';
     if (this.#draw.chance(ROLLED_BACK)) {
       this.rolledBack.add(marker);
-      await this.#inVain(statement, parameters);
+      const client = await this.#db.connect();
+      try {
+        await client.query('begin');
+        await idOf(client);
+        await client.query('rollback');
+      } finally {
+        client.release();
+      }
       return;
     }
-    const id = await this.#idOf(statement, parameters);
+    const id = await idOf(this.#db);
     this.queued.set(id, marker);
     if (!this.#draw.chance(REPEATED)) return;
-    const again = await this.#idOf(statement, parameters);
+    const again = await idOf(this.#db);
     if (again !== id)
       this.problems.push(`submission ${id} is ${again} when it is queued under its key again`);
   }
@@ -58,22 +67,6 @@ export class Queue implements Told {
     } catch (error) {
       // It was sent.
       if (!(error instanceof pg.DatabaseError) || error.code !== 'RM017') throw error;
-    }
-  }
-
-  async #idOf(statement: string, parameters: readonly (string | null)[]): Promise<string> {
-    const { rows } = await this.#db.query<{ id: string }>(statement, [...parameters]);
-    return rows[0]?.id ?? '';
-  }
-
-  async #inVain(statement: string, parameters: readonly (string | null)[]): Promise<void> {
-    const client = await this.#db.connect();
-    try {
-      await client.query('begin');
-      await client.query(statement, [...parameters]);
-      await client.query('rollback');
-    } finally {
-      client.release();
     }
   }
 
