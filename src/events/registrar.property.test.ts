@@ -12,16 +12,7 @@ import {
 } from '../../test/support/webhooks/registration-world.ts';
 import { runs } from '../../test/support/effort.ts';
 
-const TYPES = ['research.completed', 'research.failed', 'watchlist.change_detected', 'something.new'];
-
 const manners: fc.Arbitrary<WebhookManners> = fc.record({
-  none: fc.constantFrom(
-    { status: 200, text: 'null' },
-    { status: 200, text: '{}' },
-    { status: 404, text: '{"message":"none"}' },
-    { status: 204, text: '' },
-    { status: 200, text: '{"object":"list","data":[],"has_more":false}' },
-  ),
   spell: fc.constantFrom<WebhookManners['spell'][]>(
     (url) => url,
     (url) => `${url}/`,
@@ -29,7 +20,6 @@ const manners: fc.Arbitrary<WebhookManners> = fc.record({
     // A spelling that nobody expects: known by the registration's answer alone.
     (url) => `${url}?via=hooks`,
   ),
-  types: fc.constantFrom<WebhookManners['types'][]>(null, TYPES, TYPES.toReversed(), [], ['*']),
   lateMs: fc.constantFrom(0, 0, 1_000, 60_000),
 });
 

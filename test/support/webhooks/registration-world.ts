@@ -32,22 +32,11 @@ export type Takeover = RegistrarOptions['takeover'];
 
 /** How a service may show what the specification does not (docs/design/open-questions.md, "Webhooks"). */
 export interface WebhookManners {
-  /** What GET answers where none is registered. */
-  readonly none: { readonly status: number; readonly text: string };
   /** How the registered URL comes back. */
   readonly spell: (url: string) => string;
-  /** How the registered types come back. */
-  readonly types: readonly string[] | null;
   /** Milliseconds from an accepted registration until it shows and is in force. */
   readonly lateMs: number;
 }
-
-const PLAIN_MANNERS: WebhookManners = {
-  none: { status: 200, text: 'null' },
-  spell: (url) => url,
-  types: null,
-  lateMs: 0,
-};
 
 /** A daemon with one account and the service's webhook endpoints, in virtual time. */
 export class RegistrationWorld {
@@ -75,7 +64,7 @@ export class RegistrationWorld {
   #life = new AbortController();
   #killed = new AbortController();
 
-  constructor(manners = PLAIN_MANNERS, takeover: Takeover = 'if-empty') {
+  constructor(manners: WebhookManners = { spell: (url) => url, lateMs: 0 }, takeover: Takeover = 'if-empty') {
     this.service = emulatedWebhooks(this.clock, manners);
     this.takeover = takeover;
     this.start();
@@ -176,26 +165,15 @@ export type RegisterFault =
   | (400 | 402 | 403 | 404 | 405 | 429 | 500);
 
 /** The service's webhook endpoints for one account, in memory. */
-function emulatedWebhooks(clock: VirtualClock, { none, spell, types, lateMs }: WebhookManners) {
+function emulatedWebhooks(clock: VirtualClock, { spell, lateMs }: WebhookManners) {
   let secrets = 0;
-  const newSecret = (): string => `secret-${(secrets += 1)}`;
-  const registered = (url: string, event_types: readonly string[] | null) => ({
-    url,
-    secret: newSecret(),
-    active: true,
-    event_types,
-  });
+  const registered = (url: string) => ({ url, secret: `secret-${(secrets += 1)}`, active: true });
   type Registered = ReturnType<typeof registered>;
-  const shown = ({ url, active, event_types }: Registered): object => ({
-    object: 'webhook',
-    url: spell(url),
-    active,
-    event_types,
-  });
+  const shown = ({ url, active }: Registered) => ({ object: 'webhook', url: spell(url), active });
   const register = (body: string, fault: RegisterFault) => {
     if (typeof fault === 'number') return { status: fault, text: '{"message":"no"}' };
     if (fault === 'lost-undone') throw new TransportError('reset');
-    const made = registered((JSON.parse(body) as { url: string }).url, types);
+    const made = registered((JSON.parse(body) as { url: string }).url);
     if (lateMs === 0) service.webhook = made;
     else clock.after(lateMs, () => (service.webhook = made));
     if (fault === 'lost-done') throw new TransportError('reset');
@@ -213,10 +191,11 @@ function emulatedWebhooks(clock: VirtualClock, { none, spell, types, lateMs }: W
     log: [] as { readonly method: string; readonly at: number; readonly body: string | undefined }[],
     count: (method: string) => service.log.filter((request) => request.method === method).length,
     /** Another program registers. */
-    intrude: (url: string) => void (service.webhook = registered(url, null)),
+    intrude: (url: string) => void (service.webhook = registered(url)),
     /** The service replaces the secret without telling. */
     rotate(): void {
-      if (service.webhook !== undefined) service.webhook = { ...service.webhook, secret: newSecret() };
+      const { webhook } = service;
+      if (webhook !== undefined) service.webhook = { ...registered(webhook.url), active: webhook.active };
     },
     /** @throws TransportError */
     answer(method: 'GET' | 'POST', body = ''): { status: number; text: string } {
@@ -229,7 +208,7 @@ function emulatedWebhooks(clock: VirtualClock, { none, spell, types, lateMs }: W
       const status = service.getFaults.shift();
       if (status !== undefined) return { status, text: '{"message":"not now"}' };
       const { webhook } = service;
-      return webhook === undefined ? none : { status: 200, text: JSON.stringify(shown(webhook)) };
+      return { status: 200, text: webhook === undefined ? 'null' : JSON.stringify(shown(webhook)) };
     },
   };
   return service;
