@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { Server } from 'node:http';
 import { connect, type Socket } from 'node:net';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { systemClock } from '@research-mirror/runtime/clock';
 import { Unusable } from '@research-mirror/runtime/errors';
 import { messageOf } from '@research-mirror/runtime/message';
@@ -149,15 +149,10 @@ describe('the listener for deliveries', () => {
   it('answers the present delivery when it is stopped, and no later one', async () => {
     const { server, url, sink } = await listen();
     const { promise, resolve } = Promise.withResolvers<void>();
-    const reached = Promise.withResolvers<void>();
-    const store = sink.store.bind(sink);
-    sink.store = (userId, event) => {
-      reached.resolve();
-      return store(userId, event);
-    };
     sink.until = promise;
+    const storing = vi.spyOn(sink, 'store');
     const first = deliver(url);
-    await reached.promise;
+    await eventually('the delivery', () => storing.mock.calls.length > 0);
     const stopped = server.stop();
     await expect(deliver(url, envelope('evt_2'))).rejects.toThrow('fetch failed');
     resolve();

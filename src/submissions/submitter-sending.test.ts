@@ -18,8 +18,7 @@ describe('the moment of writing', () => {
     async (_, connectMs, at, jump) => {
       scenario.react = (_id, attempt) => ({ connectMs: attempt === 1 ? connectMs : 5 });
       const row = scenario.store.add('research');
-      await scenario.start();
-      await scenario.clock.advance(at);
+      await scenario.runFor(at);
       expect(row.state).toBe('sending');
       scenario.clock.jumpWall(jump);
       await scenario.untilDone();
@@ -38,9 +37,8 @@ describe('the moment of writing', () => {
         return claim(id);
       });
     scenario.queue(20);
-    await scenario.start();
     // The first are few at a time; the other ten would all be asked for at once.
-    expect(await scenario.untilDone()).toBeLessThan(30_000);
+    expect(await scenario.run()).toBeLessThan(30_000);
     expect(scenario.lines).toEqual([]);
     expect(scenario.done).toEqual(Array.from({ length: 20 }, () => 'sequence accepted'));
   });
@@ -49,8 +47,7 @@ describe('the moment of writing', () => {
     scenario.ownsUntil = 1_000;
     scenario.react = () => ({ connectMs: 2_000 });
     const row = scenario.store.add('research');
-    await scenario.start();
-    await scenario.clock.advance(30_000);
+    await scenario.runFor(30_000);
     expect(row.states).toEqual(['queued', 'sending', 'queued']);
     expect([scenario.written, scenario.slotsUsed('research_enrich')]).toEqual([[], 0]);
     scenario.ownsUntil = Number.POSITIVE_INFINITY;
@@ -63,8 +60,7 @@ describe('a stop', () => {
   it('lets what is on the wire be answered, and claims nothing more', async () => {
     scenario.react = () => ({ answerMs: 3_000 });
     scenario.queue(12, 'list');
-    const running = await scenario.start();
-    await scenario.clock.advance(1_000);
+    const running = await scenario.runFor(1_000);
     running.stop();
     expect(await scenario.clock.runUntil(running.ended)).toBeInstanceOf(Stopped);
     expect(scenario.states().filter((state) => state === 'accepted')).toHaveLength(scenario.written.length);
@@ -91,15 +87,13 @@ describe('a stop', () => {
   it('leaves an unanswered submission as sending; the next owner makes it unknown and never sends it', async () => {
     scenario.react = () => ({ answerMs: 100_000 });
     const row = scenario.store.add('list');
-    const running = await scenario.start();
-    await scenario.clock.advance(1_000);
+    const running = await scenario.runFor(1_000);
     const stoppedAt = scenario.clock.monotonic();
     running.stop();
     await scenario.clock.runUntil(running.ended);
     expect(scenario.clock.monotonic() - stoppedAt).toBeLessThan(6_000);
     expect(row.state).toBe('sending');
-    await scenario.start();
-    await scenario.untilDone();
+    await scenario.run();
     expect(row.states).toEqual(['queued', 'sending', 'unknown']);
     expect(scenario.clock.monotonic()).toBeGreaterThan(row.sendBefore + TIMEOUT_MS + 30_000);
     expect(scenario.written).toHaveLength(1);

@@ -18,8 +18,7 @@ describe('the budget of each operation', () => {
   it('is used whole, and not exceeded: 60 mixed ones take what their limits permit', async () => {
     for (let i = 0; i < 60; i++)
       scenario.store.add(OPERATION_NAMES[i % OPERATION_NAMES.length] ?? 'research');
-    await scenario.start();
-    const took = await scenario.untilDone();
+    const took = await scenario.run();
     expect(scenario.states()).toEqual(times(60, 'accepted'));
     expect(scenario.refused).toEqual([]);
     expect(scenario.written).toHaveLength(60);
@@ -40,24 +39,21 @@ describe('the budget of each operation', () => {
   it('is used side by side where answers take long', async () => {
     scenario.react = () => ({ answerMs: 20_000 });
     scenario.queue(40);
-    await scenario.start();
     // First contact is 4 at a time until 10 were accepted; one after another they would take 800 s.
-    expect(await scenario.untilDone()).toBeLessThan(200_000);
+    expect(await scenario.run()).toBeLessThan(200_000);
     expect(scenario.refused).toEqual([]);
   });
 
   it('goes to the oldest of a group first, whatever the operation', async () => {
     for (const operation of ['list', 'bulk_research', 'list_analyze', 'list'] as const)
       scenario.queue(1, operation);
-    await scenario.start();
-    await scenario.untilDone();
+    await scenario.run();
     expect(scenario.written.map(({ id }) => id)).toEqual(['1', '2', '3', '4']);
   });
 
   it('is not spent on what was cancelled while it waited', async () => {
     scenario.queue(6, 'list');
-    await scenario.start();
-    await scenario.clock.advance(30_000);
+    await scenario.runFor(30_000);
     scenario.store.cancel('3');
     scenario.store.cancel('4');
     expect(await scenario.untilDone()).toBeLessThan(62_000);
@@ -94,8 +90,7 @@ it('a group whose oldest has to wait waits in its order, and does not stop the o
     id === '1' && attempt === 1 ? { status: 429, headers: { 'retry-after': '90' } } : {};
   scenario.queue(3, 'clay_enrich');
   scenario.queue(3, 'sequence');
-  await scenario.start();
-  await scenario.clock.advance(5_000);
+  await scenario.runFor(5_000);
   expect(scenario.states()).toEqual([...times(3, 'queued'), ...times(3, 'accepted')]);
   expect(scenario.store.rows[0]?.error).toMatch(/answered 429/);
   await scenario.untilDone();
@@ -132,8 +127,7 @@ describe('too few credits', () => {
     scenario.explaining = async () => {
       if (scenario.explained.length === 1) throw AWAY;
     };
-    await scenario.start();
-    await scenario.untilDone();
+    await scenario.run();
     expect(scenario.explained).toEqual(['nothing', 'nothing']);
     // The heartbeat tells that it is.
     expect(scenario.lines).toEqual([]);
@@ -144,8 +138,7 @@ it('MIRROR_SUBMIT=off sends nothing, but recovers what an earlier process left',
   scenario.enabled = false;
   const [waits, left] = [scenario.store.add('list'), scenario.store.add('list')];
   Object.assign(left, { state: 'sending', sendBefore: 5_000 });
-  await scenario.start();
-  await scenario.clock.advance(TIMEOUT_MS + 36_000);
+  await scenario.runFor(TIMEOUT_MS + 36_000);
   expect([waits.state, left.state, scenario.written]).toEqual(['queued', 'unknown', []]);
 });
 
@@ -155,8 +148,7 @@ it('an idle account asks the database for next to nothing', async () => {
     statements += 1;
     return 1;
   };
-  await scenario.start();
-  await scenario.clock.advance(3_600_000);
+  await scenario.runFor(3_600_000);
   expect(scenario.store.recoveries).toBe(4);
   expect(statements).toBeLessThan(70);
 });
@@ -169,8 +161,7 @@ describe('a service that can’t be reached', () => {
       return { refuse: true };
     };
     scenario.queue(5);
-    await scenario.start();
-    await scenario.clock.advance(600_000);
+    await scenario.runFor(600_000);
     // The first ones went out side by side; then 1, 2, 4 … 60 s pass.
     const gaps = attempts.slice(1).map((at, index) => at - (attempts[index] ?? at));
     const waits = gaps.filter((gap) => gap > 100).map((gap) => Math.round(gap / 1000));
@@ -190,8 +181,7 @@ describe('a service that can’t be reached', () => {
   it('that breaks connections leaves few outcomes unknown, not the whole queue', async () => {
     scenario.react = () => ({ reset: true });
     scenario.queue(40);
-    await scenario.start();
-    await scenario.clock.advance(120_000);
+    await scenario.runFor(120_000);
     const unknown = scenario.store.rows.filter(({ state }) => state === 'unknown');
     expect(unknown.length).toBeLessThan(12);
     scenario.react = () => ({});
@@ -208,8 +198,7 @@ describe('a refused key', () => {
     scenario.keys = keys;
     scenario.react = (_id, attempt) => ({ status: attempt <= refusals ? 401 : 200 });
     const row = scenario.store.add('research');
-    await scenario.start();
-    await scenario.untilDone();
+    await scenario.run();
     const tries = [...times(refusals, 'queued'), 'accepted'].flatMap((state) => ['sending', state]);
     expect(row.states).toEqual(['queued', ...tries]);
   });
@@ -218,8 +207,7 @@ describe('a refused key', () => {
     scenario.keys = { k: false };
     scenario.react = () => ({ status: 401 });
     const row = scenario.store.add('research');
-    const { ended } = await scenario.start();
-    await scenario.clock.advance(10_000);
+    const { ended } = await scenario.runFor(10_000);
     expect(await ended).toBeInstanceOf(KeyRefused);
     expect(row.state).toBe('queued');
   });
@@ -233,8 +221,7 @@ it.each<[string, (scenario: SubmitterScenario) => unknown]>([
   async (_, spoil) => {
     const row = scenario.store.add('list');
     spoil(scenario);
-    await scenario.start();
-    await scenario.clock.advance(TIMEOUT_MS + 120_000);
+    await scenario.runFor(TIMEOUT_MS + 120_000);
     expect(row.states).toEqual(['queued', 'sending', 'unknown']);
     expect(scenario.written).toHaveLength(1);
     expect(scenario.lines[0]).toMatch(/^submissions wait: .*a defect$/);
@@ -245,8 +232,7 @@ describe('a database in trouble', () => {
   it('stops the queue, and keeps an outcome until it can be stored, however long that takes', async () => {
     scenario.react = () => ({ answerMs: 5_000 });
     scenario.queue(3);
-    await scenario.start();
-    await scenario.clock.advance(1_000);
+    await scenario.runFor(1_000);
     scenario.store.failure = AWAY;
     scenario.ownsUntil = scenario.clock.monotonic() + 15_000;
     // By then an earlier owner's request would be over.

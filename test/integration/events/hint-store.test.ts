@@ -140,7 +140,7 @@ describe('hints', () => {
   });
 
   it('of one storm never deadlock, in any order of their rows', async () => {
-    const rows = Array.from({ length: 200 }, (_, at) => job(String(at)));
+    const rows = [...Array.from({ length: 200 }, (_, at) => job(String(at))), LIST, ITEMS];
     const storm = Array.from({ length: 20 }, (_, at) => hints.add(at % 2 === 0 ? rows : rows.toReversed()));
     const update = async (): Promise<void> => {
       for (let times = 0; times < 10; times += 1) await hints.update((await hints.due()).map(done));

@@ -200,6 +200,19 @@ export class SubmitterScenario {
     return this.clock.monotonic();
   }
 
+  /** Starts a process, and runs until no submission is open any more. @returns the moment */
+  async run(): Promise<number> {
+    await this.start();
+    return this.untilDone();
+  }
+
+  /** Starts a process, and lets time pass. */
+  async runFor(ms: number) {
+    const running = await this.start();
+    await this.clock.advance(ms);
+    return running;
+  }
+
   slotsUsed(group: RateGroup): number | undefined {
     return this.#budget?.snapshot().groups.find((each) => each.group === group)?.used;
   }
