@@ -1,3 +1,4 @@
+import pg from 'pg';
 import { OPERATION_NAMES, type OperationName } from '../../../src/model/submission.ts';
 import { systemClock } from '@research-mirror/runtime/clock';
 import type { SandboxOptions } from '@research-mirror/sandbox/switches/sandbox-switches';
@@ -6,8 +7,7 @@ import { COMMIT_BRAKE, prepareCommitBrake, tableBrake } from '../kills/brakes.ts
 import { DaemonLives } from '../real/daemon-lives.ts';
 import type { Attack, GameResult } from '../support/attack.ts';
 import type { Draw } from '../support/draw.ts';
-import { FINAL_STATES, judge, submissionRows } from './judge.ts';
-import { Queue } from './queue.ts';
+import { FINAL_STATES, judge, submissionRows, type Told } from './judge.ts';
 import { type KillsLane, playKills } from '../support/play-kills.ts';
 
 type FaultName = Extract<keyof SandboxOptions, `fault${string}`>;
@@ -106,9 +106,9 @@ export async function playLane(options: LaneOptions): Promise<GameResult> {
     first.child.kill('SIGKILL');
     await first.ended;
 
-    const queue = new Queue(db, draw, {
-      lists: await keysOf(lives, 'lists', 'list_id'),
-      jobs: await keysOf(lives, 'research_jobs', 'job_id'),
+    const queue = new Queue(lives, {
+      list_analyze: await keysOf(lives, 'lists', 'list_id'),
+      sequence: await keysOf(lives, 'research_jobs', 'job_id'),
     });
     if (refuses) {
       await sandbox.control.change({ limitClay: 2 });
@@ -166,6 +166,76 @@ async function teachLimits({ db }: DaemonLives): Promise<void> {
 async function keysOf({ db }: DaemonLives, table: string, column: string): Promise<string[]> {
   const { rows } = await db.query<{ key: string }>(`select ${column} as key from mirror.${table} limit 20`);
   return rows.map(({ key }) => key);
+}
+
+/** Part of the submissions that are repeated at once under the same idempotency key, or rolled back. */
+const REPEATED = 0.15;
+const ROLLED_BACK = 0.05;
+
+/**
+ * A user who queues operations by SQL, whatever happens to the daemon, and remembers what he was told. Each payload
+ * has a marker of its own.
+ */
+class Queue implements Told {
+  readonly queued = new Map<string, string>();
+  readonly cancelled = new Set<string>();
+  readonly rolledBack = new Set<string>();
+  /** What `submit` itself got wrong. */
+  readonly problems: string[] = [];
+  readonly #lives: DaemonLives;
+  readonly #targets: Partial<Record<OperationName, readonly string[]>>;
+  #markers = 0;
+
+  /** @param targets rows that operations with a target may name */
+  constructor(lives: DaemonLives, targets: Partial<Record<OperationName, readonly string[]>>) {
+    this.#lives = lives;
+    this.#targets = targets;
+  }
+
+  /** Queues an operation; now and then twice under one key, or in a transaction that is rolled back. */
+  async submit(operation: OperationName): Promise<void> {
+    const { db, draw } = this.#lives;
+    const marker = `m${(this.#markers += 1)}`;
+    const payload = JSON.stringify({ marker, company_url: `https://${marker}.example` });
+    const targets = this.#targets[operation];
+    const parameters = [operation, payload, targets && draw.one(targets), `key-${marker}`];
+    const idOf = async (by: Pick<pg.ClientBase, 'query'> = db): Promise<string> => {
+      const statement = 'select mirror.submit($1, $2, $3, idempotency_key => $4) as id';
+      return (await by.query<{ id: string }>(statement, parameters)).rows[0]?.id ?? '';
+    };
+    if (draw.chance(ROLLED_BACK)) {
+      this.rolledBack.add(marker);
+      const client = await db.connect();
+      try {
+        await client.query('begin');
+        await idOf(client);
+        await client.query('rollback');
+      } finally {
+        client.release();
+      }
+      return;
+    }
+    const id = await idOf();
+    this.queued.set(id, marker);
+    if (!draw.chance(REPEATED)) return;
+    const again = await idOf();
+    if (again !== id)
+      this.problems.push(`submission ${id} is ${again} when it is queued under its key again`);
+  }
+
+  /** Cancels one that was queued lately, if it can be cancelled still. */
+  async cancel(): Promise<void> {
+    const { db, draw } = this.#lives;
+    const id = draw.one([...this.queued.keys()].slice(-5));
+    if (id === undefined) return;
+    try {
+      await db.query('select mirror.cancel_submission($1)', [id]);
+      this.cancelled.add(id);
+    } catch (error) {
+      // It was sent.
+      if (!(error instanceof pg.DatabaseError) || error.code !== 'RM017') throw error;
+    }
+  }
 }
 
 /** Queues and cancels until the signal aborts. */
