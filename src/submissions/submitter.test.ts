@@ -62,7 +62,7 @@ describe('the budget of each operation', () => {
   });
 });
 
-it('a group has 32 submissions under way at most', async () => {
+it('a group has 32 submissions under way at most, and one while nothing can be sent', async () => {
   const inFlight = new InFlight(scenario.clock);
   for (let id = 1; id < 32; id += 1) inFlight.add(String(id));
   expect(inFlight.hasRoom).toBe(true);
@@ -70,6 +70,12 @@ it('a group has 32 submissions under way at most', async () => {
   expect(inFlight.hasRoom).toBe(false);
   inFlight.ended('1');
   expect(inFlight.hasRoom).toBe(true);
+  const failing = new InFlight(scenario.clock);
+  failing.failed(1_000);
+  await scenario.clock.advance(1_000);
+  expect(failing.hasRoom).toBe(true);
+  failing.add('1');
+  expect(failing.hasRoom).toBe(false);
 });
 
 it('a group pauses for the longest of several times, and what waits for a slot goes back, but not what is claimed', async () => {
