@@ -1,10 +1,8 @@
 import { expect, it } from 'vitest';
 import { judge } from './judge.ts';
 
-const ATTEMPT = {
-  ...{ number: 1, eventId: 'evt_1', type: 'research.completed', userId: 1001, url: '', at: 0, status: 200 },
-  ...{ attempt: 1, forged: false, duplicate: false, latencyMs: 1 },
-};
+const OF = { number: 1, eventId: 'evt_1', type: 'research.completed', userId: 1001, url: '', at: 0 };
+const ATTEMPT = { ...OF, status: 200, attempt: 1, forged: false, duplicate: false, latencyMs: 1 };
 const answered = (status: number | null) => ({ ...ATTEMPT, status });
 const FORGED = { ...ATTEMPT, eventId: 'evt_2', forged: true };
 const ROW = { id: 'evt_1', type: 'research.completed', receivedAt: '' };

@@ -57,12 +57,12 @@ it('receivers know the accounts by their IDs: 503 until all keys are pinged, 404
 
 it('receivers deny no account by a list that was begun before all keys were pinged', async () => {
   let pinged = false;
-  const { secretsOf } = receivers({ allPinged: () => pinged });
-  expect(await secretsOf('4711', false)).toBe('unknown-yet');
+  const process = receivers({ allPinged: () => pinged });
+  expect(await process.secretsOf('4711', false)).toBe('unknown-yet');
   pinged = true;
-  expect(await secretsOf('4711', false)).toBe('unknown-yet');
+  expect(await process.secretsOf('4711', false)).toBe('unknown-yet');
   await clock.advance(1_000);
-  expect(await secretsOf('4711', false)).toBe('none');
+  expect(await process.secretsOf('4711', false)).toBe('none');
 });
 
 it('receivers know an account by its key, before it has a row', async () => {
@@ -73,14 +73,14 @@ it('receivers know an account by its key, before it has a row', async () => {
 
 it('receivers have a new secret at once if the old one does not fit, the old one for a day, and hide both first', async () => {
   await register('first');
-  const { secretsOf } = receivers();
-  const first = await secretsOf(userId, false);
+  const process = receivers();
+  const first = await process.secretsOf(userId, false);
   expect(first).toMatchObject({ current: { secret: 'first' }, previous: undefined });
   expect(hidden).toEqual(new Set(['first']));
   await register('second');
-  expect(await secretsOf(userId, false)).toEqual(first);
+  expect(await process.secretsOf(userId, false)).toEqual(first);
   await clock.advance(100);
-  const second = await secretsOf(userId, true);
+  const second = await process.secretsOf(userId, true);
   expect(hidden).toEqual(new Set(['first', 'second']));
   if (typeof second === 'string') throw new Error('no secrets');
   const { previous, current, now } = second;
@@ -92,17 +92,17 @@ it('receivers have a new secret at once if the old one does not fit, the old one
 
 it('receivers write a success once a minute', async () => {
   await register('secret');
-  const { verified } = receivers();
-  await verified(userId, 'secret');
+  const process = receivers();
+  await process.verified(userId, 'secret');
   const before = await registration();
   expect(before?.['verified_at']).toBeInstanceOf(Date);
-  for (let times = 0; times < 50; times += 1) await verified(userId, 'secret');
+  for (let times = 0; times < 50; times += 1) await process.verified(userId, 'secret');
   expect(await registration()).toEqual(before);
   await database.db.sql`update mirror_sync.registration set verified_at = now() - interval '1 hour'
     where _user_id = ${userId}`;
   const aged = await registration();
   await clock.advance(2_000);
-  await verified(userId, 'secret');
+  await process.verified(userId, 'secret');
   expect((await registration())?.['version']).not.toBe(aged?.['version']);
 });
 
@@ -118,7 +118,7 @@ it('receivers of all processes count three mismatches at most, and trust the reg
   await register('secret');
   const [one, other] = [receivers(), receivers()];
   for (let times = 0; times < 4; times += 1)
-    for (const { mismatched } of [one, other]) await mismatched(userId);
+    for (const process of [one, other]) await process.mismatched(userId);
   expect(await registration()).toMatchObject({ mismatches: 3, verified_at: null });
   await receivers().verified(userId, 'secret');
   expect(await registration()).toMatchObject({ mismatches: 0, verified_at: expect.any(Date) as Date });
@@ -134,12 +134,12 @@ it('receivers turn 10,000 forgeries into a handful of queries', async () => {
     },
     transformResult: async ({ result }) => result,
   });
-  const { secretsOf, mismatched } = receivers({ db: new Db(counted, 'mirror'), clock: systemClock });
+  const process = receivers({ db: new Db(counted, 'mirror'), clock: systemClock });
   const forge = async (number: number): Promise<void> => {
-    await secretsOf(String(1_000_000 + number), false);
-    await secretsOf(userId, false);
-    await secretsOf(userId, true);
-    await mismatched(userId);
+    await process.secretsOf(String(1_000_000 + number), false);
+    await process.secretsOf(userId, false);
+    await process.secretsOf(userId, true);
+    await process.mismatched(userId);
   };
   const began = performance.now();
   for (let round = 0; round < 10; round += 1)
