@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { messageOf } from '@research-mirror/runtime/message';
 import { MalformedAnswer, TransportError } from '../model/errors.ts';
 import {
   askWhatIsRegistered,
@@ -14,83 +15,72 @@ const URL = 'https://mirror.example.com/webhooks/1001';
 const never = new AbortController().signal;
 const yes = (): Promise<boolean> => Promise.resolve(true);
 
-const CALLS = {
-  GET: (service: WebhookService, stop = never) => askWhatIsRegistered(service, stop),
-  POST: (service: WebhookService, stop = never) => register(service, URL, yes, stop),
-};
-const ALL_CALLS = Object.values(CALLS);
-
 /** A service that gives one answer, or throws it; and what was asked. */
 function serviceWith(answer: ServiceAnswer | Error | undefined) {
   const asked: WebhookRequest[] = [];
-  const service: WebhookService = (request) => {
+  const service: WebhookService = async (request) => {
     asked.push(request);
-    return answer instanceof Error ? Promise.reject(answer) : Promise.resolve(answer);
+    if (answer instanceof Error) throw answer;
+    return answer;
   };
-  return { service, asked };
+  return {
+    asked,
+    get: (stop = never) => askWhatIsRegistered(service, stop),
+    post: (stop = never) => register(service, URL, yes, stop),
+  };
 }
 
 const answered = (status: number, text = '') => serviceWith({ status, text, words: text });
 const reset = new TransportError('reset');
 const unsent = new TransportError('no route', { sent: false });
 
-describe('each request', () => {
-  it('with an effect is claimed, and a stop ends its wait for a slot', async () => {
-    const stopped = new AbortController();
-    const { service, asked } = answered(404);
-    for (const call of ALL_CALLS) await call(service, stopped.signal);
-    stopped.abort();
-    // Its wait for a slot ends.
-    const seen = asked.map(({ method, claim, stop }) => [method, claim, stop.aborted]);
-    expect(seen).toEqual([
-      ['GET', undefined, true],
-      ['POST', yes, true],
-    ]);
-  });
-
-  it('passes on errors that are not the service’s', async () => {
-    const broken = new Error('the database is away');
-    for (const call of ALL_CALLS) await expect(call(serviceWith(broken).service)).rejects.toBe(broken);
-  });
+it('a request with an effect is claimed, and a stop ends the wait of each for a slot', async () => {
+  const stopped = new AbortController();
+  const { get, post, asked } = answered(404);
+  await get(stopped.signal);
+  await post(stopped.signal);
+  stopped.abort();
+  expect(asked.map(({ method, claim, stop }) => [method, claim, stop.aborted])).toEqual([
+    ['GET', undefined, true],
+    ['POST', yes, true],
+  ]);
 });
 
-it.each([302, 400, 401, 403, 500])(
-  'what is registered is not known after an answer %i, which the error names',
-  async (status) => {
-    const failed = (text: string): Promise<unknown> =>
-      CALLS.GET(answered(status, text).service).catch((error: unknown) => error);
-    const message = `GET /v1/webhooks was answered ${status}`;
-    expect(await failed('words')).toEqual(new Error(`${message}: words`));
-    expect(await failed('')).toEqual(new Error(message));
-  },
-);
+it('a request passes on errors that are not the service’s', async () => {
+  const broken = new Error('the database is away');
+  const { get, post } = serviceWith(broken);
+  await expect(get()).rejects.toBe(broken);
+  await expect(post()).rejects.toBe(broken);
+});
 
 it.each([
-  ['a request without an answer', serviceWith(reset), 'reset'],
-  ['an answer that is no JSON', answered(200, '<html>'), 'the body is not JSON'],
-  ['one that was not sent', serviceWith(undefined), 'GET /v1/webhooks was not sent'],
-])('what is registered is not known after %s', async (_, { service }, message) => {
-  await expect(CALLS.GET(service)).rejects.toThrow(message);
-});
+  ...[302, 400, 401, 403, 500].flatMap((status) => [
+    [`GET /v1/webhooks was answered ${status}: words`, answered(status, 'words')] as const,
+    [`GET /v1/webhooks was answered ${status}`, answered(status)] as const,
+  ]),
+  ['reset', serviceWith(reset)],
+  ['the body is not JSON', answered(200, '<html>')],
+  ['GET /v1/webhooks was not sent', serviceWith(undefined)],
+] as const)(
+  'what is registered is not known after a failure, and the error says: %s',
+  async (message, { get }) => {
+    const error: unknown = await get().catch((thrown: unknown) => thrown);
+    expect(messageOf(error)).toBe(message);
+  },
+);
 
 it.each([
   ['it was not claimed', serviceWith(undefined), undefined],
   ['the endpoint is refused', answered(403, 'no'), 'refused'],
   ['it was on the wire, and no answer came', serviceWith(reset), 'lost'],
   ['it never was on the wire', serviceWith(unsent), 'lost'],
-])('a request that registers, for all event types, where %s, is %s', async (_, { service, asked }, kind) => {
-  expect((await CALLS.POST(service))?.kind).toBe(kind);
+])('a request that registers, for all event types, where %s, is %s', async (_, { post, asked }, kind) => {
+  expect((await post())?.kind).toBe(kind);
   expect(asked[0]?.route).toBe('/v1/webhooks/register');
   expect(JSON.parse(asked[0]?.body ?? '')).toEqual({ url: URL, event_types: null });
 });
 
 const seenIn = (text: string, status = 200) => readWebhook({ status, text });
-/** What a registration that was answered so has brought. */
-function registeredIn(text: string) {
-  const outcome = outcomeOf({ status: 200, text, words: '' });
-  if (outcome.kind !== 'accepted') throw new Error(outcome.why);
-  return outcome;
-}
 
 const HOOK = '{"url":"https://a.example/x","active":true,"event_types":["list.failed"]}';
 
@@ -123,10 +113,7 @@ describe('what is registered', () => {
     `{"results":[${HOOK}]}`,
     `{"error":{"code":"timeout"},${HOOK.slice(1)}`,
   ])('is found in %s', (text) => {
-    expect(seenIn(text)).toMatchObject({
-      url: 'https://a.example/x',
-      active: true,
-    });
+    expect(seenIn(text)).toMatchObject({ url: 'https://a.example/x', active: true });
   });
 
   it.each([
@@ -170,55 +157,33 @@ describe('what is registered', () => {
   });
 });
 
-describe('the answer to a registration', () => {
-  it('gives its secret', () => {
-    expect(registeredIn('{"url":"https://a.example","secret":"5ec4e7"}').secret).toBe('5ec4e7');
-  });
+const NO_SECRET = { kind: 'refused', why: 'it was answered 200, without a secret' };
+const NO_WEBHOOK = { kind: 'lost', why: 'it was answered 200, but the answer holds no webhook' };
 
-  it.each(['null', '""', '7'])('counts as refused with the secret %s', (spelled) => {
-    const text = `{"url":"https://a.example","secret":${spelled}}`;
-    expect(outcomeOf({ status: 200, text, words: '' })).toEqual({
-      kind: 'refused',
-      why: 'it was answered 200, without a secret',
-    });
-  });
-
-  it('may hold a secret without a URL', () => {
-    expect(registeredIn('{"secret":"5ec4e7"}')).toMatchObject({ secret: '5ec4e7', seen: undefined });
-  });
-
-  it.each(['{"ok":true}', '[]', '[["https://a.example"]]'])('is no answer if it is %s', (text) => {
-    expect(() => registeredIn(text)).toThrow('holds no webhook');
-  });
+it.each<[number, string, object]>([
+  [200, '{"url":"https://a.example","secret":"5ec4e7"}', { kind: 'accepted', secret: '5ec4e7' }],
+  [201, '{"secret":"5ec4e7"}', { kind: 'accepted', secret: '5ec4e7', seen: undefined }],
+  [200, '{"url":"https://a.example"}', NO_SECRET],
+  [200, '{"url":"https://a.example","secret":null}', NO_SECRET],
+  [200, '{"url":"https://a.example","secret":""}', NO_SECRET],
+  [200, '{"url":"https://a.example","secret":7}', NO_SECRET],
+  [200, '{"ok":true}', NO_WEBHOOK],
+  [200, '[]', NO_WEBHOOK],
+  [200, '[["https://a.example"]]', NO_WEBHOOK],
+  [200, '<html>secret</html>', { kind: 'lost', why: 'it was answered 200, but the body is not JSON' }],
+  [204, '', { kind: 'lost' }],
+  ...[302, 400, 401, 402, 404, 405, 422].map(refusedBy('refused')),
+  ...[408, 425, 429, 500, 503].map(refusedBy('lost')),
+  [503, '', { kind: 'lost', why: 'it was answered 503' }],
+])('the answer to a registration %i %j means: %j', (status, text, outcome) => {
+  expect(outcomeOf({ status, text, words: text })).toMatchObject(outcome);
 });
 
-it.each([
-  [200, '{"url":"https://a.example","secret":"secret"}', 'accepted'],
-  [201, '{"secret":"secret"}', 'accepted'],
-  [200, '{"url":"https://a.example"}', 'refused'],
-  [200, '<html>secret</html>', 'lost'],
-  [204, '', 'lost'],
-  [400, 'no', 'refused'],
-  [401, 'no', 'refused'],
-  [402, 'no', 'refused'],
-  [404, 'no', 'refused'],
-  [405, 'no', 'refused'],
-  [422, 'no', 'refused'],
-  [302, '', 'refused'],
-  [429, 'no', 'lost'],
-  [408, 'no', 'lost'],
-  [425, 'no', 'lost'],
-  [500, 'no', 'lost'],
-  [503, '', 'lost'],
-])('the answer to a registration %i %j means: %s', (status, text, kind) => {
-  expect(outcomeOf({ status, text, words: text }).kind).toBe(kind);
-});
-
-it('the answer to a registration is explained by the service’s words', () => {
-  expect(outcomeOf({ status: 402, text: '', words: 'no credits' })).toMatchObject({
-    why: 'it was answered 402: no credits',
-  });
-  expect(outcomeOf({ status: 503, text: '', words: '' })).toMatchObject({
-    why: 'it was answered 503',
-  });
-});
+/** The service's words explain it. */
+function refusedBy(kind: string) {
+  return (status: number): [number, string, object] => [
+    status,
+    'no credits',
+    { kind, why: `it was answered ${status}: no credits` },
+  ];
+}

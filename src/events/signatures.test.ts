@@ -21,9 +21,9 @@ const SHA1 = '4fd3bfbe82a6baf1f4a55eece3db06eda3c5e7ed';
 
 /** A text is that of our own header. */
 type Headers = string | Record<string, string>;
-
+const OWN = 'x-service-signature';
 const claimed = (headers: Headers) =>
-  claimsOf(typeof headers === 'string' ? { 'x-service-signature': headers } : headers, 'X-Service-Signature');
+  claimsOf(typeof headers === 'string' ? { [OWN]: headers } : headers, OWN);
 
 /** The forms in which the signature is right. */
 function schemes(headers: Headers, body = BODY, secret = SECRET): Scheme[] {
@@ -77,9 +77,6 @@ describe('a signature is right', () => {
 
 describe('a signature is wrong', () => {
   it.each<[string, Headers]>([
-    ['none', {}],
-    ['empty', ''],
-    ['SHA-1', SHA1],
     ['SHA-1 with its name', `sha1=${SHA1}`],
     ['a hash with another name', `sha512=${HEX}`],
     ['half of it', HEX.slice(0, 32)],
@@ -89,11 +86,9 @@ describe('a signature is wrong', () => {
     ['another moment', `t=1767323046,v1=${TIMESTAMPED}`],
     ['two moments', `t=1767323045,t=1767323045,v1=${TIMESTAMPED}`],
     ['a moment that is no number', `t=now,v1=${TIMESTAMPED}`],
-    ['another version', `t=1767323045,v0=${TIMESTAMPED}`],
     ['Standard Webhooks without ID', { 'webhook-timestamp': '1767323045', 'webhook-signature': V1 }],
     ['Standard Webhooks without moment', { 'webhook-id': 'msg_1', 'webhook-signature': V1 }],
     ['Standard Webhooks of another version', standard(`v1a,${STANDARD}`)],
-    ['another header', { 'x-signature': HEX }],
   ])('that is %s', (_, headers) => {
     expect(schemes(headers)).toEqual([]);
   });
@@ -118,7 +113,7 @@ describe('a header', () => {
     ['no header', {}],
     ['an empty one', ''],
     ['another one', { 'x-signature': HEX }],
-    ['SHA-1', 'ab'.repeat(20)],
+    ['SHA-1', SHA1],
     ['a moment alone', 't=1767323045'],
     ['a version other than v1', `t=1767323045,v0=${HEX}`],
   ])('claims nothing with %s', (_, headers) => {
@@ -142,8 +137,7 @@ describe('the keys of a secret', () => {
   });
 
   it('are none for an empty secret', () => {
-    expect(secretKeys('')).toEqual([]);
-    expect(secretKeys('', true)).toEqual([]);
+    expect([secretKeys(''), secretKeys('', true)]).toEqual([[], []]);
     expect(hexes(secretKeys('whsec_', true))).not.toContain('');
   });
 
@@ -165,4 +159,60 @@ describe('the keys of a secret', () => {
       }),
     );
   });
+});
+
+// Right sides as printed by Python: json.dumps(json.loads(t), sort_keys=True, separators=(",", ":"),
+// ensure_ascii=True).
+it.each([
+  [
+    String.raw` { "b" : [1.5, 0, true ,null, "\/\u00e9\u007f\ud83d\ude00\b\u0001\"\\" ] , "a":{} , "a" : [] } `,
+    String.raw`{"a":[],"b":[1.5,0,true,null,"/\u00e9\u007f\ud83d\ude00\b\u0001\"\\"]}`,
+  ],
+  [
+    String.raw`{"\uffff":1,"\ud83d\ude00":2,"z":3,"Z":4,"":5,"aa":6,"a":7,"a ":8,"a\"":9}`,
+    String.raw`{"":5,"Z":4,"a":7,"a ":8,"a\"":9,"aa":6,"z":3,"\uffff":1,"\ud83d\ude00":2}`,
+  ],
+  [
+    String.raw`{"\ud83d\udfff":1,"\ud83d\ude00":2,"\ue000":4}`,
+    String.raw`{"\ue000":4,"\ud83d\ude00":2,"\ud83d\udfff":1}`,
+  ],
+  ['{"é":"é😀"}', String.raw`{"\u00e9":"\u00e9\ud83d\ude00"}`],
+  [String.raw`"\ud800"`, String.raw`"\ud800"`],
+  ['[ ]', '[]'],
+  [' { } ', '{}'],
+  ['12345678901234567890123', '12345678901234567890123'],
+  [
+    String.raw`{"n":{"y":[{"b":1,"a":2}],"x":"\t\r\n\f"}}`,
+    String.raw`{"n":{"x":"\t\r\n\f","y":[{"a":2,"b":1}]}}`,
+  ],
+  // Unlike Python, it keeps the text of numbers.
+  ['[1.0, 1E5, -0, 9007199254740993]', '[1.0,1E5,-0,9007199254740993]'],
+  [
+    String.raw`{"n1":"s","s\"":"n-1 \"2\" ","__proto__":"3","10":1,"9":2}`,
+    String.raw`{"10":1,"9":2,"__proto__":"3","n1":"s","s\"":"n-1 \"2\" "}`,
+  ],
+])('canonicalJson prints %j as Python does', (text, canonical) => {
+  expect(canonicalJson(text)).toBe(canonical);
+});
+
+it('canonicalJson gives nothing for text that is not JSON', () => {
+  for (const text of ['', 'hello', '{"a":1', '[1,]', '{"a":1}x', '[01]', '[1.]', '[+1]'])
+    expect([text, canonicalJson(text)]).toEqual([text, undefined]);
+});
+
+it('canonicalJson gives nothing for text that is nested too deeply', () => {
+  expect(canonicalJson('['.repeat(500) + ']'.repeat(500))).toBe('['.repeat(500) + ']'.repeat(500));
+  expect(canonicalJson(`[${'{"a":'.repeat(100_000)}1${'}'.repeat(100_000)},2]`)).toBeUndefined();
+});
+
+it('canonicalJson prints the same value in ASCII for every spelling, and its own output unchanged', () => {
+  fc.assert(
+    fc.property(fc.jsonValue({ noUnicodeString: false }), fc.nat(4), (value, indent) => {
+      const canonical = canonicalJson(JSON.stringify(value, undefined, indent)) ?? '';
+      // -0 is printed as 0 by JSON.stringify.
+      expect(JSON.parse(canonical)).toEqual(JSON.parse(JSON.stringify(value)));
+      expect(canonical).toMatch(/^[ -~]*$/);
+      expect(canonicalJson(canonical)).toBe(canonical);
+    }),
+  );
 });

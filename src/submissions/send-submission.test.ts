@@ -13,57 +13,35 @@ import { Mutex } from '@research-mirror/runtime/mutex';
 import { Stopped } from '@research-mirror/runtime/service';
 import { OPERATIONS, outcomeOfAnswer, sendSubmission } from './send-submission.ts';
 
+const TIMEOUT_MS = 120_000;
 const QUEUED: QueuedSubmission = { id: '7', operation: 'research', targetId: null, requestId: 'uuid' };
 const CLAIMED: ClaimedSubmission = { ...QUEUED, payload: '{"a":1}', sendBeforeMs: 5_000 };
 
-/** What is done with the request once it may be sent. @returns the status of its answer */
-type Wire = (request: OnceRequest) => Promise<number>;
-
-interface Tried {
-  readonly sent: Awaited<ReturnType<typeof sendSubmission>>;
-  readonly pings: number;
-}
-
-async function tryOnce(wire: Wire, inQueue = true): Promise<Tried> {
-  const clock = new VirtualClock();
+/** What becomes of a request once it may be sent: written or not, and the status of its answer, or what ends it. */
+async function tryOnce(isWritten: boolean, end: number | Error, inQueue = true) {
   let pings = 0;
   const context = {
-    clock,
+    clock: new VirtualClock(),
     claiming: new Mutex(),
     ownsUntil: () => Number.POSITIVE_INFINITY,
-    timeoutMs: 120_000,
+    timeoutMs: TIMEOUT_MS,
     store: { claim: () => Promise.resolve(inQueue ? CLAIMED : undefined) },
     source: {
       once: async (request: OnceRequest) => {
         if ((await request.claim?.()) !== true) return undefined;
-        const status = await wire(request);
-        const said = refusal('POST /v1/research', { status, headers: {}, text: '' }, String, 0);
-        return {
-          status,
-          headers: {},
-          text: '{}',
-          bodyError: undefined,
-          refusal: said,
-          receivedAt: 0,
-          keyHash: 'k',
-        };
+        if (isWritten) expect(request.mayWrite?.()).toBe(true);
+        if (end instanceof Error) throw end;
+        return { ...answer(end, '{}'), keyHash: 'k' };
       },
-      isGood: () => {
-        pings += 1;
-        return Promise.resolve(true);
-      },
+      isGood: async () => (pings += 1) > 0,
     },
   };
   const sent = await sendSubmission(context, QUEUED, new AbortController().signal, () => {}, 4_000);
   return { sent, pings };
 }
 
-const written =
-  (end: () => Promise<number>): Wire =>
-  (request) => {
-    expect(request.mayWrite?.()).toBe(true);
-    return end();
-  };
+const REFUSED = new TransportError('refused', { sent: false });
+const STOPPED = new Stopped('the test');
 
 describe('a submission', () => {
   it.each([
@@ -73,41 +51,33 @@ describe('a submission', () => {
     [401, 'rejected', 1],
     [403, 'rejected', 1],
   ])('answered %i is %s, and costs %i pings', async (status, state, pings) => {
-    const tried = await tryOnce(written(() => Promise.resolve(status)));
-    expect(tried.sent).toMatchObject({ kind: 'sent', outcome: { state } });
-    expect(tried.pings).toBe(pings);
+    expect(await tryOnce(true, status)).toMatchObject({ sent: { kind: 'sent', outcome: { state } }, pings });
   });
 
-  it('whose connection broke after it was written is unknown, at once', async () => {
-    const { sent } = await tryOnce(written(() => Promise.reject(new TransportError('reset'))));
-    const unread = { status: undefined, body: undefined, conclusiveInMs: 120_000 + 90_000 };
-    expect(sent).toEqual({ kind: 'sent', outcome: { state: 'unknown', error: 'reset', ...unread } });
+  const UNREAD = { status: undefined, body: undefined, conclusiveInMs: TIMEOUT_MS + 90_000 };
+  const UNKNOWN = { kind: 'sent', outcome: { state: 'unknown', error: 'reset', ...UNREAD } };
+  const unsent = (error: string) => ({
+    kind: 'unsent',
+    outcome: { state: 'queued', error, retryInMs: 4_000 },
   });
-
-  it('whose connection was refused is unsent', async () => {
-    const refused = new TransportError('refused', { sent: false });
-    const { sent } = await tryOnce(() => Promise.reject(refused));
-    const outcome = { state: 'queued', error: 'refused', retryInMs: 4_000 };
-    expect(sent).toEqual({ kind: 'unsent', outcome });
-  });
-
-  it('that a stop left on the wire stays as it is', async () => {
-    const { sent } = await tryOnce(written(() => Promise.reject(new Stopped('the test'))));
-    expect(sent).toEqual({ kind: 'left', error: expect.any(Stopped) as unknown });
-  });
-
-  it('that a stop met after its claim, before it was written, goes back', async () => {
-    const { sent } = await tryOnce(() => Promise.reject(new Stopped('the test')));
-    expect(sent).toMatchObject({ kind: 'unsent', outcome: { state: 'queued' } });
+  it.each([
+    [
+      'whose connection broke after it was written is unknown, at once',
+      true,
+      new TransportError('reset'),
+      UNKNOWN,
+    ],
+    ['whose connection was refused is unsent', false, REFUSED, unsent('refused')],
+    ['that a stop left on the wire stays as it is', true, STOPPED, { kind: 'left', error: STOPPED }],
+    ['that a stop met after its claim goes back', false, STOPPED, unsent(`not sent: ${STOPPED.message}`)],
+  ])('%s', async (_, isWritten, end, sent) => {
+    expect((await tryOnce(isWritten, end)).sent).toEqual(sent);
   });
 
   it('that is not in the queue any more is not sent', async () => {
-    const { sent } = await tryOnce(() => Promise.reject(new Error('it was sent')), false);
-    expect(sent).toEqual({ kind: 'not-claimed' });
+    expect((await tryOnce(false, new Error('it was sent'), false)).sent).toEqual({ kind: 'not-claimed' });
   });
 });
-
-const TIMEOUT_MS = 120_000;
 
 function answer(status: number, text = '', headers: RawAnswer['headers'] = {}): RawAnswer {
   const said = refusal('POST /v1/research', { status, headers, text }, String, 0);
@@ -127,24 +97,18 @@ describe('an answer', () => {
   });
 
   it('is accepted although its body could not be read, and says so', () => {
-    const broken = { ...answer(200), bodyError: 'the body broke off after 5 bytes' };
-    expect(outcome(broken)).toEqual({
-      state: 'accepted',
-      status: 200,
-      body: '',
-      error: 'POST was answered 200, but the body broke off after 5 bytes',
-    });
+    const bodyError = 'the body broke off after 5 bytes';
+    const error = `POST was answered 200, but ${bodyError}`;
+    const accepted = { state: 'accepted', status: 200, body: '', error };
+    expect(outcome({ ...answer(200), bodyError })).toEqual(accepted);
   });
 
   it.each([400, 402, 404, 405, 409, 410, 413, 415, 418, 422, 451, 499])(
     'of status %i is rejected, with the words of the service',
     (status) => {
-      expect(outcome(answer(status, 'no credits left'))).toEqual({
-        state: 'rejected',
-        status,
-        body: 'no credits left',
-        error: `POST /v1/research was answered ${status}: no credits left`,
-      });
+      const error = `POST /v1/research was answered ${status}: no credits left`;
+      const rejected = { state: 'rejected', status, body: 'no credits left', error };
+      expect(outcome(answer(status, 'no credits left'))).toEqual(rejected);
     },
   );
 
@@ -159,25 +123,16 @@ describe('an answer', () => {
 
   it.each([401, 403])('of status %i is rejected only when a ping says that the key is good', (status) => {
     expect(outcome(answer(status, 'not in your plan'), true)).toMatchObject({ state: 'rejected', status });
-    expect(outcome(answer(status), false)).toMatchObject({
-      state: 'queued',
-      error: expect.stringMatching(/was refused, too/),
-    });
-    expect(outcome(answer(status), undefined)).toMatchObject({
-      state: 'queued',
-      error: expect.stringMatching(/could not tell why/),
-    });
+    const queued = (why: string) => ({ state: 'queued', error: expect.stringContaining(why) as string });
+    expect(outcome(answer(status), false)).toMatchObject(queued('was refused, too'));
+    expect(outcome(answer(status), undefined)).toMatchObject(queued('could not tell why'));
   });
 
   it.each([301, 302, 307, 308, 408, 425, 500, 502, 503, 504, 520, 599])(
     'of status %i leaves the outcome unknown',
     (status) => {
-      expect(outcome(answer(status, 'oops'))).toMatchObject({
-        state: 'unknown',
-        status,
-        body: 'oops',
-        conclusiveInMs: TIMEOUT_MS + 90_000,
-      });
+      const unknown = { state: 'unknown', status, body: 'oops', conclusiveInMs: TIMEOUT_MS + 90_000 };
+      expect(outcome(answer(status, 'oops'))).toMatchObject(unknown);
     },
   );
 });

@@ -59,13 +59,13 @@ it('a submission, whatever happens is sent at most once, in time, within the lim
         const running = await scenario.start();
         await clock.advance(after);
         if (how === 'kill') running.kill();
-        else scenario.end(running);
+        else running.stop();
         if (how === 'stop') await clock.runUntil(running.ended);
         await clock.advance(500);
       }
       const last = await scenario.start();
       await scenario.untilDone(7_200_000);
-      scenario.end(last);
+      last.stop();
 
       expect(scenario.refused).toEqual([]);
       expect(scenario.written.filter(({ late }) => late)).toEqual([]);

@@ -16,29 +16,27 @@ export interface EventRow {
  */
 export function judge(rows: readonly EventRow[], attempts: readonly DeliveryRecord[]): Finding[] {
   const findings: Finding[] = [];
+  const find = (kind: Finding['kind'], text: string) => findings.push({ kind, text });
   const stored = Map.groupBy(rows, ({ id }) => id);
-  const sent = new Map<string, DeliveryRecord>();
-  for (const attempt of attempts) {
-    const { eventId, type, status, forged } = attempt;
-    const name = `${eventId} (${type}, attempt ${attempt.attempt})`;
+  const sent = new Map<string, string>();
+  for (const { eventId, type, status, forged, attempt } of attempts) {
+    const name = `${eventId} (${type}, attempt ${attempt})`;
     const taken = status !== null && status >= 200 && status < 300;
     if (forged) {
-      if (taken) findings.push({ kind: 'false', text: `${name} is forged, and was answered ${status}` });
-      if (stored.has(eventId)) findings.push({ kind: 'false', text: `${name} is forged, and is stored` });
+      if (taken) find('false', `${name} is forged, and was answered ${status}`);
+      if (stored.has(eventId)) find('false', `${name} is forged, and is stored`);
       continue;
     }
-    sent.set(eventId, attempt);
-    if (taken && !stored.has(eventId))
-      findings.push({ kind: 'lost', text: `${name} was answered ${status}, and is not stored` });
+    sent.set(eventId, type);
+    if (taken && !stored.has(eventId)) find('lost', `${name} was answered ${status}, and is not stored`);
     if (status !== null && status >= 400 && status < 500)
-      findings.push({ kind: 'claim', text: `${name} is true, and was refused with ${status}` });
+      find('claim', `${name} is true, and was refused with ${status}`);
   }
   for (const [id, [row, ...more]] of stored) {
-    if (more.length > 0) findings.push({ kind: 'twice', text: `${id} is stored ${more.length + 1} times` });
-    const attempt = sent.get(id);
-    if (attempt === undefined) findings.push({ kind: 'false', text: `${id} is stored, and was never sent` });
-    else if (attempt.type !== row?.type)
-      findings.push({ kind: 'false', text: `${id} is stored as ${row?.type}, and was ${attempt.type}` });
+    if (more.length > 0) find('twice', `${id} is stored ${more.length + 1} times`);
+    const type = sent.get(id);
+    if (type === undefined) find('false', `${id} is stored, and was never sent`);
+    else if (type !== row?.type) find('false', `${id} is stored as ${row?.type}, and was ${type}`);
   }
   return findings;
 }

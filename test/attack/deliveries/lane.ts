@@ -102,12 +102,13 @@ async function keepEmitting({ db, draw, sandbox }: DaemonLives, signal: AbortSig
   for (let count = 1; !signal.aborted; count += 1) {
     const ids = Array.from({ length: draw.integer(1, 5) }, () => draw.one(rows)?.job_id ?? '');
     // Silently: that such a row has changed is told by the event alone.
-    await sandbox.control.mutate(
-      ...ids.map(
-        (id) =>
-          ({ op: 'update', collection: 'research_jobs', id, fields: { note: count }, silent: true }) as const,
-      ),
-    );
+    const change = {
+      op: 'update',
+      collection: 'research_jobs',
+      fields: { note: count },
+      silent: true,
+    } as const;
+    await sandbox.control.mutate(...ids.map((id) => ({ ...change, id })));
     await sandbox.control.emit({ type: 'research.completed', ids });
     await systemClock.sleep(draw.random() * EMIT_EACH_MS, signal).catch(() => {});
   }

@@ -51,47 +51,39 @@ export type Effect = Pick<OperationRecord, 'idempotencyKey'> & { readonly marker
  */
 export function judge(rows: readonly SubmissionRow[], effects: readonly Effect[], told: Told): Finding[] {
   const findings: Finding[] = [];
+  const find = (kind: Finding['kind'], text: string) => findings.push({ kind, text });
   const byMarker = Map.groupBy(effects, ({ marker }) => marker);
-  const known = new Map(rows.map((row) => [row.marker, row]));
-  const byId = new Map(rows.map((row) => [row.id, row]));
-
+  const markers = new Map(rows.map(({ id, marker }) => [id, marker]));
   for (const [id, marker] of told.queued) {
-    const row = byId.get(id);
-    if (row === undefined) findings.push({ kind: 'lost', text: `submission ${id} (${marker}) has no row` });
-    else if (row.marker !== marker)
-      findings.push({ kind: 'false', text: `submission ${id} is ${row.marker}, not ${marker}` });
+    const stored = markers.get(id);
+    if (stored === undefined) find('lost', `submission ${id} (${marker}) has no row`);
+    else if (stored !== marker) find('false', `submission ${id} is ${stored}, not ${marker}`);
   }
-  for (const row of rows) findings.push(...judgeRow(row, byMarker.get(row.marker) ?? [], told));
+  for (const row of rows) judgeRow(row, byMarker.get(row.marker) ?? [], told, find);
+  const known = new Set(markers.values());
   for (const marker of byMarker.keys()) {
-    if (told.rolledBack.has(marker))
-      findings.push({ kind: 'false', text: `${marker} was rolled back, and took effect` });
-    else if (!known.has(marker))
-      findings.push({ kind: 'false', text: `${marker} took effect, and has no row` });
+    if (told.rolledBack.has(marker)) find('false', `${marker} was rolled back, and took effect`);
+    else if (!known.has(marker)) find('false', `${marker} took effect, and has no row`);
   }
   return findings;
 }
 
-function judgeRow(row: SubmissionRow, effects: readonly Effect[], told: Told): Finding[] {
-  const name = `submission ${row.id} (${row.marker})`;
-  const findings: Finding[] = [];
-  if (effects.length > 1)
-    findings.push({ kind: 'twice', text: `${name} took effect ${effects.length} times` });
-  const allowed = EFFECTS[row.state as keyof typeof EFFECTS] as readonly number[] | undefined;
-  if (allowed === undefined) findings.push({ kind: 'lost', text: `${name} is still ${row.state}` });
+function judgeRow(
+  { id, marker, state, requestId, responseStatus }: SubmissionRow,
+  effects: readonly Effect[],
+  { cancelled }: Told,
+  find: (kind: Finding['kind'], text: string) => void,
+): void {
+  const name = `submission ${id} (${marker})`;
+  const took = `took effect ${effects.length} times`;
+  const allowed = EFFECTS[state as keyof typeof EFFECTS] as readonly number[] | undefined;
+  if (effects.length > 1) find('twice', `${name} ${took}`);
+  if (allowed === undefined) find('lost', `${name} is still ${state}`);
   else if (effects.length < 2 && !allowed.includes(effects.length))
-    findings.push({
-      kind: 'false',
-      text: `${name} is ${row.state}, and took effect ${effects.length} times`,
-    });
-  if (told.cancelled.has(row.id) && row.state !== 'cancelled')
-    findings.push({ kind: 'false', text: `${name} was cancelled, and is ${row.state}` });
-  if (effects.some(({ idempotencyKey }) => idempotencyKey !== row.requestId))
-    findings.push({ kind: 'claim', text: `${name} was sent with another Idempotency-Key than its own` });
-  if (row.state === 'accepted' && !isSuccess(row.responseStatus))
-    findings.push({ kind: 'claim', text: `${name} is accepted with status ${row.responseStatus}` });
-  return findings;
-}
-
-function isSuccess(status: number | null): boolean {
-  return status !== null && status >= 200 && status < 300;
+    find('false', `${name} is ${state}, and ${took}`);
+  if (cancelled.has(id) && state !== 'cancelled') find('false', `${name} was cancelled, and is ${state}`);
+  if (effects.some(({ idempotencyKey }) => idempotencyKey !== requestId))
+    find('claim', `${name} was sent with another Idempotency-Key than its own`);
+  const isSuccess = responseStatus !== null && responseStatus >= 200 && responseStatus < 300;
+  if (state === 'accepted' && !isSuccess) find('claim', `${name} is accepted with status ${responseStatus}`);
 }

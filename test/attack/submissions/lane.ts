@@ -1,3 +1,4 @@
+import pg from 'pg';
 import { OPERATION_NAMES, type OperationName } from '../../../src/model/submission.ts';
 import { systemClock } from '@research-mirror/runtime/clock';
 import type { SandboxOptions } from '@research-mirror/sandbox/switches/sandbox-switches';
@@ -6,56 +7,40 @@ import { COMMIT_BRAKE, prepareCommitBrake, tableBrake } from '../kills/brakes.ts
 import { DaemonLives } from '../real/daemon-lives.ts';
 import type { Attack, GameResult } from '../support/attack.ts';
 import type { Draw } from '../support/draw.ts';
-import { type Effect, FINAL_STATES, judge, submissionRows } from './judge.ts';
-import { Queue } from './queue.ts';
+import { FINAL_STATES, judge, submissionRows, type Told } from './judge.ts';
 import { type KillsLane, playKills } from '../support/play-kills.ts';
 
 type FaultName = Extract<keyof SandboxOptions, `fault${string}`>;
 
-/** Failures that do not tell whether the POST took effect. */
-const UNTOLD = [
-  'fault500',
-  'fault503',
-  'fault408',
-  'fault425',
-  'faultReset',
-  'faultTruncated',
-  'faultSlow',
-  'faultDrip',
-  'faultRedirect',
-] as const satisfies readonly FaultName[];
+const FAULTS = {
+  none: [],
+  /** Failures that do not tell whether the POST took effect. */
+  untold: [
+    ...(['fault500', 'fault503', 'fault408', 'fault425', 'faultRedirect'] as const),
+    ...(['faultReset', 'faultTruncated', 'faultSlow', 'faultDrip'] as const),
+  ],
+  /** Answers by which a truthful service says that it has not done it. */
+  refusals: ['fault402', 'fault409', 'faultKey', 'faultResetEarly'],
+  /** Answers of 2xx that are no JSON, or say of an error: of an operation that was carried out. */
+  odd: ['faultHtml', 'faultGarbage', 'faultError200'],
+} as const satisfies Record<string, readonly FaultName[]>;
 
-/** Answers by which a truthful service says that it has not done it. */
-const REFUSALS = [
-  'fault402',
-  'fault409',
-  'faultKey',
-  'faultResetEarly',
-] as const satisfies readonly FaultName[];
-
-/** Answers of 2xx that are no JSON, or say of an error: of an operation that was carried out. */
-const ODD_ANSWERS = ['faultHtml', 'faultGarbage', 'faultError200'] as const satisfies readonly FaultName[];
-
-const NO_FAULTS = Object.fromEntries(
-  [...UNTOLD, ...REFUSALS, ...ODD_ANSWERS].map((name) => [name, 0]),
-) as Partial<SandboxOptions>;
+const NO_FAULTS: Partial<SandboxOptions> = Object.fromEntries(
+  Object.values(FAULTS)
+    .flat()
+    .map((name) => [name, 0]),
+);
 
 /** Every request is answered, and truthfully. */
 const ALL_WELL: Partial<SandboxOptions> = { ...NO_FAULTS, latencyMin: 1, latencyMax: 25 };
 
 /** Draws what happens to POST requests for a while. */
-function drawFaults(draw: Draw): {
-  readonly switches: Partial<SandboxOptions>;
-  readonly what: string;
-} {
+function drawFaults(draw: Draw) {
   const kind = draw.weighted({ none: 2, untold: 5, refusals: 2, odd: 1 });
   const share = draw.one([0.1, 0.3, 0.6]);
-  const names =
-    kind === 'none' ? [] : kind === 'untold' ? UNTOLD : kind === 'refusals' ? REFUSALS : ODD_ANSWERS;
-  const first = draw.one<FaultName>(names);
-  const second = draw.one<FaultName>(names);
+  const drawn = [draw.one<FaultName>(FAULTS[kind]), draw.one<FaultName>(FAULTS[kind])];
+  const chosen = [...new Set(drawn)].filter((name) => name !== undefined);
   const faultEffect = kind === 'odd' || (kind === 'untold' && draw.chance(0.5)) ? 'done' : 'undone';
-  const chosen = [...new Set([first, second])].filter((name) => name !== undefined);
   const switches: Partial<SandboxOptions> = {
     ...NO_FAULTS,
     ...Object.fromEntries(chosen.map((name) => [name, share / chosen.length])),
@@ -70,20 +55,14 @@ function drawFaults(draw: Draw): {
 
 /** Far above the number that is sent, so that the kills take minutes and not hours. */
 const LIMIT = 3_000;
-const LIMITS: Partial<SandboxOptions> = {
-  limitClay: LIMIT,
-  limitResearch: LIMIT,
-  limitHeavy: LIMIT,
-  limitSequence: LIMIT,
-};
+const LIMITS = { limitClay: LIMIT, limitResearch: LIMIT, limitHeavy: LIMIT, limitSequence: LIMIT };
 
 /** What a transaction of a submission writes, and the reservation before it. */
-const BRAKES = [
-  COMMIT_BRAKE,
-  ...['mirror.submissions', 'mirror_sync.account', 'mirror_sync.hint', 'mirror_sync.slot_block'].map(
-    tableBrake,
-  ),
-] as const;
+const TABLES = [
+  'mirror.submissions',
+  ...['account', 'hint', 'slot_block'].map((name) => `mirror_sync.${name}`),
+];
+const BRAKES = [COMMIT_BRAKE, ...TABLES.map(tableBrake)] as const;
 
 /** Longest time between two operations that are queued, whether the daemon lives or not. */
 const QUEUE_EACH_MS = 400;
@@ -111,13 +90,8 @@ interface LaneOptions extends KillsLane {
 }
 
 /** One account whose daemon is killed again and again while operations are queued; then quiet, and the judgement. */
-export async function playLane({
-  seed,
-  kills,
-  url,
-  hasten = false,
-  signal,
-}: LaneOptions): Promise<GameResult> {
+export async function playLane(options: LaneOptions): Promise<GameResult> {
+  const { seed, kills, url, hasten = false, signal } = options;
   // Some services refuse what the daemon had thought it may send.
   const refuses = !hasten && seed % 2 === 0;
   const lives = await DaemonLives.open({ seed, url, switches: { ...LIMITS, ...ALL_WELL } });
@@ -132,9 +106,9 @@ export async function playLane({
     first.child.kill('SIGKILL');
     await first.ended;
 
-    const queue = new Queue(db, draw, {
-      lists: await keysOf(lives, 'lists', 'list_id'),
-      jobs: await keysOf(lives, 'research_jobs', 'job_id'),
+    const queue = new Queue(lives, {
+      list_analyze: await keysOf(lives, 'lists', 'list_id'),
+      sequence: await keysOf(lives, 'research_jobs', 'job_id'),
     });
     if (refuses) {
       await sandbox.control.change({ limitClay: 2 });
@@ -194,14 +168,83 @@ async function keysOf({ db }: DaemonLives, table: string, column: string): Promi
   return rows.map(({ key }) => key);
 }
 
+/** Part of the submissions that are repeated at once under the same idempotency key, or rolled back. */
+const REPEATED = 0.15;
+const ROLLED_BACK = 0.05;
+
+/**
+ * A user who queues operations by SQL, whatever happens to the daemon, and remembers what he was told. Each payload
+ * has a marker of its own.
+ */
+class Queue implements Told {
+  readonly queued = new Map<string, string>();
+  readonly cancelled = new Set<string>();
+  readonly rolledBack = new Set<string>();
+  /** What `submit` itself got wrong. */
+  readonly problems: string[] = [];
+  readonly #lives: DaemonLives;
+  readonly #targets: Partial<Record<OperationName, readonly string[]>>;
+  #markers = 0;
+
+  /** @param targets rows that operations with a target may name */
+  constructor(lives: DaemonLives, targets: Partial<Record<OperationName, readonly string[]>>) {
+    this.#lives = lives;
+    this.#targets = targets;
+  }
+
+  /** Queues an operation; now and then twice under one key, or in a transaction that is rolled back. */
+  async submit(operation: OperationName): Promise<void> {
+    const { db, draw } = this.#lives;
+    const marker = `m${(this.#markers += 1)}`;
+    const payload = JSON.stringify({ marker, company_url: `https://${marker}.example` });
+    const targets = this.#targets[operation];
+    const parameters = [operation, payload, targets && draw.one(targets), `key-${marker}`];
+    const idOf = async (by: Pick<pg.ClientBase, 'query'> = db): Promise<string> => {
+      const statement = 'select mirror.submit($1, $2, $3, idempotency_key => $4) as id';
+      return (await by.query<{ id: string }>(statement, parameters)).rows[0]?.id ?? '';
+    };
+    if (draw.chance(ROLLED_BACK)) {
+      this.rolledBack.add(marker);
+      const client = await db.connect();
+      try {
+        await client.query('begin');
+        await idOf(client);
+        await client.query('rollback');
+      } finally {
+        client.release();
+      }
+      return;
+    }
+    const id = await idOf();
+    this.queued.set(id, marker);
+    if (!draw.chance(REPEATED)) return;
+    const again = await idOf();
+    if (again !== id)
+      this.problems.push(`submission ${id} is ${again} when it is queued under its key again`);
+  }
+
+  /** Cancels one that was queued lately, if it can be cancelled still. */
+  async cancel(): Promise<void> {
+    const { db, draw } = this.#lives;
+    const id = draw.one([...this.queued.keys()].slice(-5));
+    if (id === undefined) return;
+    try {
+      await db.query('select mirror.cancel_submission($1)', [id]);
+      this.cancelled.add(id);
+    } catch (error) {
+      // It was sent.
+      if (!(error instanceof pg.DatabaseError) || error.code !== 'RM017') throw error;
+    }
+  }
+}
+
 /** Queues and cancels until the signal aborts. */
 async function keepQueueing(
-  lives: DaemonLives,
+  { draw }: DaemonLives,
   queue: Queue,
   spared: OperationName | undefined,
   signal: AbortSignal,
 ): Promise<void> {
-  const { draw } = lives;
   const names = OPERATION_NAMES.filter((name) => name !== spared);
   while (!signal.aborted) {
     for (let burst = draw.integer(1, 3); burst > 0; burst -= 1)
@@ -250,10 +293,10 @@ async function hastenEnds({ db, sandbox }: DaemonLives): Promise<void> {
 
 async function check(lives: DaemonLives, queue: Queue): Promise<void> {
   const rows = await submissionRows(lives.db);
-  const effects = (await lives.sandbox.control.operations()).map(({ idempotencyKey, payload }): Effect => ({
-    idempotencyKey,
-    marker: markerOf(payload),
-  }));
+  const effects = (await lives.sandbox.control.operations()).map(({ idempotencyKey, payload }) => {
+    const { marker } = JSON.parse(payload ?? '{}') as { marker?: unknown };
+    return { idempotencyKey, marker: String(marker) };
+  });
   lives.findings.push(...judge(rows, effects, queue));
   for (const problem of queue.problems) lives.find('twice', problem);
   const done = new Set(effects.map(({ marker }) => marker));
@@ -264,9 +307,4 @@ async function check(lives: DaemonLives, queue: Queue): Promise<void> {
   }
   const { rateLimited } = await lives.sandbox.control.counters();
   lives.count('answered with 429', rateLimited);
-}
-
-function markerOf(payload: string | null): string {
-  const { marker } = JSON.parse(payload ?? '{}') as { marker?: unknown };
-  return String(marker);
 }

@@ -11,10 +11,10 @@ import { storedSubmissions } from '../../support/submissions/stored-submissions.
 const scene = storedSubmissions();
 const { run, storeOf, queue, takeover, cancel, row, state, ids } = scene;
 
-/** Resolves when so many sessions wait for a lock. */
-async function standing(count: number): Promise<void> {
-  while ((await sessionsWaiting(run)) !== count);
-}
+const isDue = async () =>
+  [...(await dueWork(scene.db, [], [], new Date())).submitting].includes(String(scene.user));
+const update = (id: string, set: string) =>
+  run(`update mirror.submissions set ${set} where submission_id = ${id}`);
 
 describe('a claim', () => {
   it('commits that the submission is being sent, and gives what is to be sent', async () => {
@@ -26,11 +26,8 @@ describe('a claim', () => {
       targetId: '12',
       requestId: expect.stringMatching(/^[0-9a-f-]{36}$/) as string,
     });
-    expect(await scene.store.claim(id)).toEqual({
-      ...queued,
-      payload: '{"n": 9007199254740993}',
-      sendBeforeMs: 5_000,
-    });
+    const claimed = { ...queued, payload: '{"n": 9007199254740993}', sendBeforeMs: 5_000 };
+    expect(await scene.store.claim(id)).toEqual(claimed);
     const [sent] = await run(`
       select state, _send_before - sent_at = interval '5 s' as bound, clock_timestamp() - sent_at < interval '60 s' as now
       from mirror.submissions where submission_id = ${id}`);
@@ -40,34 +37,31 @@ describe('a claim', () => {
 
   it('is had by one of many that try it at once', async () => {
     const id = await queue();
-    const tries = await Promise.all(
-      Array.from({ length: 10 }, () => storeOf({ ...scene.fence, ownership: undefined }).claim(id)),
-    );
+    const claim = () => storeOf(scene.fence).claim(id);
+    const tries = await Promise.all(Array.from({ length: 10 }, claim));
     expect(tries.filter((claim) => claim !== undefined)).toHaveLength(1);
   });
 
-  it.each(['claim', 'cancellation'] as const)(
-    'and a cancellation that stand before the row together: one of them has it (the %s came first)',
-    async (first) => {
+  it.each([true, false])(
+    'and a cancellation that stand before the row together: one of them has it (the claim came first: %s)',
+    async (claimFirst) => {
       const id = await queue();
+      const claim = () => scene.store.claim(id).catch(messageOf);
+      const cancellation = () => cancel(id).catch(messageOf);
       const came: Promise<unknown>[] = [];
-      const come = async (what: 'claim' | 'cancellation'): Promise<void> => {
-        came.push((what === 'claim' ? scene.store.claim(id) : cancel(id)).catch(messageOf));
-        await standing(came.length);
-      };
       await scene.db.kysely.transaction().execute(async (trx) => {
         await sql`select from mirror.submissions where submission_id = ${id} for update`.execute(trx);
-        await come(first);
-        await come(first === 'claim' ? 'cancellation' : 'claim');
+        for (const come of claimFirst ? [claim, cancellation] : [cancellation, claim]) {
+          came.push(come());
+          while ((await sessionsWaiting(run)) !== came.length);
+        }
       });
       const [won, lost] = await Promise.all(came);
-      if (first === 'claim') {
+      if (claimFirst) {
         expect(won).toMatchObject({ id });
         expect(lost).toMatch(/is sending: only queued and held ones can be cancelled/);
-      } else {
-        expect(lost).toBeUndefined();
-      }
-      expect(await state(id)).toBe(first === 'claim' ? 'sending' : 'cancelled');
+      } else expect(lost).toBeUndefined();
+      expect(await state(id)).toBe(claimFirst ? 'sending' : 'cancelled');
     },
   );
 
@@ -81,30 +75,25 @@ describe('a claim', () => {
   it('is refused before the last attempt is finished', async () => {
     const id = await queue();
     await scene.store.claim(id);
-    await run(`update mirror.submissions set state = 'queued' where submission_id = ${id}`);
+    await update(id, `state = 'queued'`);
     expect(await scene.store.claim(id)).toBeUndefined();
     await scene.store.finish(id, { state: 'queued', error: 'refused connection', retryInMs: 0 });
     expect(await scene.store.claim(id)).toBeDefined();
   });
 
   it('whose commit is unknown is taken back, since nothing was sent', async () => {
-    const lost = await queue();
-    const never = await queue();
-    const again = await queue();
-    const other = await queue();
+    const [lost, never, again, other] = [await queue(), await queue(), await queue(), await queue()];
     let silent: 'after the commit' | 'before it' | undefined;
     const db = new Proxy(scene.db.kysely, {
       get(target, name) {
         const value: unknown = Reflect.get(target, name, target);
-        if (name !== 'transaction' || silent === undefined) {
+        if (name !== 'transaction' || silent === undefined)
           return typeof value === 'function' ? (value.bind(target) as unknown) : value;
-        }
-        return () => ({
-          execute: async (work: (trx: never) => Promise<unknown>) => {
-            if (silent === 'after the commit') await target.transaction().execute(work as never);
-            throw new DatabaseUnavailable('connection lost');
-          },
-        });
+        const execute = async (work: (trx: never) => Promise<unknown>) => {
+          if (silent === 'after the commit') await target.transaction().execute(work as never);
+          throw new DatabaseUnavailable('connection lost');
+        };
+        return () => ({ execute });
       },
     });
     const store = storeOf(scene.fence, new Db(db, 'mirror'));
@@ -129,12 +118,10 @@ describe('a claim', () => {
 describe('what is queued', () => {
   it('is not put off to a moment further ahead than any wait: the database’s clock went back', async () => {
     const id = await queue();
-    await run(
-      `update mirror.submissions set _not_before = now() + interval '1 hour' where submission_id = ${id}`,
-    );
-    expect((await scene.store.queued(1)).map((queued) => queued.id)).toEqual([id]);
-    expect([...(await dueWork(scene.db, [], [], new Date())).submitting]).toContain(String(scene.user));
-    await run(`update mirror.submissions set state = 'cancelled' where submission_id = ${id}`);
+    await update(id, `_not_before = now() + interval '1 hour'`);
+    expect(await ids()).toEqual([id]);
+    expect(await isDue()).toBe(true);
+    await cancel(id);
   });
 
   it('comes oldest first, up to the limit of each operation, and of this account alone', async () => {
@@ -148,20 +135,15 @@ describe('what is queued', () => {
   it('waits as long as its last attempt asked for, and lets those behind it pass', async () => {
     const [first, second] = [await queue(), await queue()];
     await scene.store.claim(first);
-    await scene.store.finish(first, { state: 'queued', error: '429: asked for a wait', retryInMs: 60_000 });
-    expect(await row(first)).toMatchObject({
-      state: 'queued',
-      error: '429: asked for a wait',
-      sent_at: null,
-      _send_before: null,
-      done_at: null,
-    });
+    const queued = { state: 'queued', error: '429: asked for a wait' } as const;
+    await scene.store.finish(first, { ...queued, retryInMs: 60_000 });
+    expect(await row(first)).toMatchObject({ ...queued, sent_at: null, _send_before: null, done_at: null });
     expect(await ids()).toEqual([second]);
     await cancel(second);
-    expect([...(await dueWork(scene.db, [], [], new Date())).submitting]).not.toContain(String(scene.user));
-    await run(`update mirror.submissions set _not_before = now() - interval '1 ms'`);
+    expect(await isDue()).toBe(false);
+    await update(first, `_not_before = now() - interval '1 ms'`);
     expect(await ids()).toEqual([first]);
-    expect([...(await dueWork(scene.db, [], [], new Date())).submitting]).toContain(String(scene.user));
+    expect(await isDue()).toBe(true);
   });
 
   it('is found by the index of what is open, however much is done', async () => {

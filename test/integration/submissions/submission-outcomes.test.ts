@@ -15,11 +15,16 @@ const age = (ms: number): Promise<unknown> =>
   );
 const accepted = (body: string): SubmissionOutcome => ({ state: 'accepted', status: 200, body });
 const TIMEOUT = 30_000;
+/** One that the first owner is sending. */
+async function claimed(): Promise<string> {
+  const id = await queue();
+  await scene.store.claim(id);
+  return id;
+}
 
 describe('an outcome', () => {
-  const finished = async (outcome: SubmissionOutcome): Promise<Record<string, unknown> | undefined> => {
-    const id = await queue();
-    await scene.store.claim(id);
+  const finished = async (outcome: SubmissionOutcome) => {
+    const id = await claimed();
     await scene.store.finish(id, outcome);
     return row(id);
   };
@@ -37,11 +42,10 @@ describe('an outcome', () => {
 
   it('keeps the service’s words in an error, and a body that is no JSON as a string', async () => {
     const words = { body: 'no credits left', error: 'no \0 credits' };
+    const kept = { response_status: 402, text: '"no credits left"', error: 'no \uFFFD credits' };
     expect(await finished({ state: 'rejected', status: 402, ...words })).toMatchObject({
       state: 'rejected',
-      response_status: 402,
-      text: '"no credits left"',
-      error: 'no \uFFFD credits',
+      ...kept,
     });
     // A number beyond numeric.
     const stored = { state: 'accepted', text: '"{\\"a\\":1e999999}"', _verbatim: null };
@@ -66,17 +70,15 @@ describe('an outcome', () => {
   });
 
   it('hints what the answer names, in the same transaction, where it is mirrored', async () => {
-    const id = await queue();
-    await scene.store.claim(id);
+    const id = await claimed();
     await run(`alter table mirror_sync.hint add constraint broken check (key <> '77')`);
     await expect(scene.store.finish(id, accepted('{"job_id": 77}'))).rejects.toThrow(/broken/);
     expect(await state(id)).toBe('sending');
     await run('alter table mirror_sync.hint drop constraint broken');
     await scene.store.finish(id, accepted('{"job_id": 77, "list_id": 5}'));
     expect(await state(id)).toBe('accepted');
-    expect(
-      await run(`select collection, key from mirror_sync.hint where _user_id = ${scene.user} order by 1, 2`),
-    ).toEqual([{ collection: 'research_jobs', key: '77' }]);
+    const hints = await run(`select collection, key from mirror_sync.hint where _user_id = ${scene.user}`);
+    expect(hints).toEqual([{ collection: 'research_jobs', key: '77' }]);
   });
 
   it('belongs to what was claimed here, and is written once', async () => {
@@ -90,8 +92,7 @@ describe('an outcome', () => {
   });
 
   it('is not written by an owner whose lease is lost', async () => {
-    const id = await queue();
-    await scene.store.claim(id);
+    const id = await claimed();
     await takeover();
     await expect(scene.store.finish(id, accepted('{}'))).rejects.toThrow(LeaseLost);
     expect(await state(id)).toBe('sending');
@@ -105,9 +106,8 @@ describe('where the database went back behind', () => {
     ['what was given up', (store) => age(100_000).then(() => store.recover(TIMEOUT, []))],
   ])('%s, its owner misses it at whatever it writes next', async (_name, write) => {
     const { db, fence, user } = scene;
-    const store = storeOf(fence);
-    const id = await queue();
-    await store.claim(id);
+    const { store } = scene;
+    const id = await claimed();
     const [before] = await run(`select change_id from mirror_sync.account where _user_id = ${user}`);
     await write(store, id);
     await run(
@@ -119,8 +119,7 @@ describe('where the database went back behind', () => {
 
 describe('what an earlier owner was sending', () => {
   it('is left alone until its request must be over, then its outcome is unknown for good', async () => {
-    const id = await queue();
-    await scene.store.claim(id);
+    const id = await claimed();
     const next = storeOf(await takeover());
     const due = await next.recover(TIMEOUT, []);
     expect(due).toBeGreaterThan(55_000);
@@ -142,9 +141,7 @@ describe('what an earlier owner was sending', () => {
   });
 
   it('is settled by a late answer that the same owner has after all; but never sent again', async () => {
-    const [answered, unsent] = [await queue(), await queue()];
-    await scene.store.claim(answered);
-    await scene.store.claim(unsent);
+    const [answered, unsent] = [await claimed(), await claimed()];
     await age(100_000);
     await scene.store.recover(TIMEOUT, []);
     await scene.store.finish(answered, accepted('{}'));
@@ -153,8 +150,7 @@ describe('what an earlier owner was sending', () => {
   });
 
   it('is not what is under way here, however long that takes', async () => {
-    const [own, left] = [await queue(), await queue()];
-    for (const id of [own, left]) await scene.store.claim(id);
+    const [own, left] = [await claimed(), await claimed()];
     await age(100_000);
     expect(await scene.store.recover(TIMEOUT, [own])).toBeUndefined();
     expect([await state(own), await state(left)]).toEqual(['sending', 'unknown']);
@@ -163,12 +159,10 @@ describe('what an earlier owner was sending', () => {
   });
 
   it('is another account’s own matter', async () => {
-    const id = await queue();
-    await scene.store.claim(id);
+    const id = await claimed();
     await age(100_000);
     await scene.nextAccount();
-    const other = scene.fence;
-    expect(await storeOf(other).recover(TIMEOUT, [])).toBeUndefined();
+    expect(await storeOf(scene.fence).recover(TIMEOUT, [])).toBeUndefined();
     expect(await state(id)).toBe('sending');
   });
 });

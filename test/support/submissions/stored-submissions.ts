@@ -3,7 +3,6 @@ import { beforeAll, beforeEach } from 'vitest';
 import type { Db } from '../../../src/postgres/db.ts';
 import { openInstallation } from '../../../src/postgres/installation.ts';
 import { createSubmissionStore } from '../../../src/submissions/submission-store.ts';
-import type { CollectionName } from '../../../src/model/collections.ts';
 import type { Fence } from '../../../src/postgres/fenced.ts';
 import type { SubmissionStore } from '../../../src/model/submission.ts';
 import { systemClock } from '@research-mirror/runtime/clock';
@@ -21,48 +20,34 @@ type Row = Record<string, unknown>;
 export function storedSubmissions() {
   const database = testDatabase();
   let user = 0;
-  let store: SubmissionStore;
-  const fence = (): Fence => ({ userId: String(user), owner: 'first', token: '1' });
   const run = async (text: string): Promise<Row[]> =>
     (await sql<Row>`${sql.raw(text)}`.execute(database.db)).rows;
-  /** Another store, as another process or a broken connection has it. */
-  const storeOf = (by: Fence, db: Db = database.db): SubmissionStore => {
-    const collections = new Set<CollectionName>(['research_jobs', 'bulk_research_jobs']);
-    return createSubmissionStore({ db, fence: by, collections });
-  };
-  const row = async (id: string): Promise<Row | undefined> =>
-    (await run(`select *, response::text as text from mirror.submissions where submission_id = ${id}`))[0];
-  /** Makes one more account. */
-  const nextAccount = async (): Promise<void> => {
-    user += 1;
-    await run(
-      `insert into mirror_sync.account (_user_id, owner, token, created_at) values (${user}, 'first', 1, now())`,
-    );
-  };
-  beforeAll(() => takeSubmissions(database));
-  beforeEach(async () => {
-    await nextAccount();
-    store = storeOf(fence());
-  });
-  return {
-    get db() {
-      return database.db;
-    },
-    /** The account, and its first owner. */
+  const scene = {
+    /** The account, and its first owner; `nextAccount` changes both, but not the store. */
     get user() {
       return user;
     },
-    get fence() {
-      return fence();
+    get fence(): Fence {
+      return { userId: String(user), owner: 'first', token: '1' };
+    },
+    get db() {
+      return database.db;
     },
     /** The first owner's, of the account that the test began with. */
-    get store() {
-      return store;
-    },
+    store: {} as SubmissionStore,
     run,
-    storeOf,
-    row,
-    nextAccount,
+    /** Another store, as another process or a broken connection has it. */
+    storeOf: (fence: Fence, db: Db = database.db): SubmissionStore =>
+      createSubmissionStore({ db, fence, collections: new Set(['research_jobs', 'bulk_research_jobs']) }),
+    row: async (id: string): Promise<Row | undefined> =>
+      (await run(`select *, response::text as text from mirror.submissions where submission_id = ${id}`))[0],
+    state: async (id: string) => (await scene.row(id))?.['state'],
+    /** Makes one more account. */
+    nextAccount: async (): Promise<void> => {
+      user += 1;
+      await run(`insert into mirror_sync.account (_user_id, owner, token, created_at)
+        values (${user}, 'first', 1, now())`);
+    },
     /** @param call arguments of `mirror.submit` @returns the submission's ID */
     queue: async (call = `'research', '{}'`) =>
       String((await run(`select mirror.submit(${call}, user_id => ${user}) as id`))[0]?.['id']),
@@ -72,8 +57,13 @@ export function storedSubmissions() {
       return { userId: String(user), owner: 'second', token: '2' };
     },
     cancel: (id: string) => run(`select mirror.cancel_submission(${id})`),
-    state: async (id: string) => (await row(id))?.['state'],
     /** IDs of the submissions that may be tried now. */
-    ids: async (limit = 10) => (await store.queued(limit)).map(({ id }) => id),
+    ids: async (limit = 10) => (await scene.store.queued(limit)).map(({ id }) => id),
   };
+  beforeAll(() => takeSubmissions(database));
+  beforeEach(async () => {
+    await scene.nextAccount();
+    scene.store = scene.storeOf(scene.fence);
+  });
+  return scene;
 }

@@ -1,14 +1,12 @@
-import { KeyRefused, TransportError } from '../../../src/model/errors.ts';
-import { type Registration, type Seen, MISMATCHES } from '../../../src/events/registration.ts';
-import type { RegistrationStore } from '../../../src/events/webhook-store.ts';
-import type { Clock } from '@research-mirror/runtime/clock';
 import { Stopped } from '@research-mirror/runtime/service';
+import { VirtualClock } from '@research-mirror/runtime/testing/virtual-clock';
+import { sameUrl } from '../../../src/events/decisions.ts';
 import { REPLACED_MS } from '../../../src/events/judge.ts';
 import { type RegistrarOptions, registrar } from '../../../src/events/registrar.ts';
-import { sameUrl } from '../../../src/events/decisions.ts';
-import { VirtualClock } from '@research-mirror/runtime/testing/virtual-clock';
+import { type Registration, type Seen, MISMATCHES } from '../../../src/events/registration.ts';
+import { KeyRefused, TransportError } from '../../../src/model/errors.ts';
 
-export const PUBLIC_URL = 'https://mirror.example.com';
+const PUBLIC_URL = 'https://mirror.example.com';
 export const OURS = `${PUBLIC_URL}/webhooks/1001`;
 export const THEIRS = 'https://other.example.com/hooks';
 export const MINUTE = 60_000;
@@ -30,35 +28,34 @@ export const UNREGISTERED: Registration = {
   now: new Date(0),
 };
 
-const PLAIN_MANNERS: WebhookManners = {
-  none: { status: 200, text: 'null' },
-  spell: (url) => url,
-  types: null,
-  lateMs: 0,
-};
+export type Takeover = RegistrarOptions['takeover'];
 
-export type Takeover = 'never' | 'if-empty' | 'always';
+/** How a service may show what the specification does not (docs/design/open-questions.md, "Webhooks"). */
+export interface WebhookManners {
+  /** How the registered URL comes back. */
+  readonly spell: (url: string) => string;
+  /** Milliseconds from an accepted registration until it shows and is in force. */
+  readonly lateMs: number;
+}
 
 /** A daemon with one account and the service's webhook endpoints, in virtual time. */
 export class RegistrationWorld {
   readonly clock = new VirtualClock();
-  readonly store = new MemoryRegistrationStore(this.clock);
-  readonly service: EmulatedWebhooks;
+  readonly store = memoryStore(this.clock);
+  readonly service: ReturnType<typeof emulatedWebhooks>;
   readonly takeover: Takeover;
   publicUrl: string | undefined = PUBLIC_URL;
   /** Requests that broke a rule which holds for each request. */
   readonly broken: string[] = [];
-  /** All that was logged. */
+  /** All that was logged, and the warnings among it. */
   readonly said: string[] = [];
-  /** The warnings among it. */
   readonly warned: string[] = [];
   readonly hidden = new Set<string>();
   /** Polls of the account that were asked for: one a registration. */
   renewals = 0;
   keyIsGood = true;
-  /** Something changes each minute. */
+  /** Something changes each minute, and the service announces these changes. */
   changing = true;
-  /** The service announces these changes. */
   delivering = true;
   /** Why deliveries do not get here, as tried from here. */
   astray: string | undefined;
@@ -67,8 +64,8 @@ export class RegistrationWorld {
   #life = new AbortController();
   #killed = new AbortController();
 
-  constructor(manners: WebhookManners = PLAIN_MANNERS, takeover: Takeover = 'if-empty') {
-    this.service = new EmulatedWebhooks(this.clock, manners);
+  constructor(manners: WebhookManners = { spell: (url) => url, lateMs: 0 }, takeover: Takeover = 'if-empty') {
+    this.service = emulatedWebhooks(this.clock, manners);
     this.takeover = takeover;
     this.start();
     const deliver = (): void => {
@@ -88,6 +85,10 @@ export class RegistrationWorld {
     this.#killed = new AbortController();
     const { signal } = this.#life;
     const say = (line: unknown): void => void this.said.push(JSON.stringify(line));
+    const warn = (line: unknown): void => {
+      say(line);
+      this.warned.push(String(line));
+    };
     const run = registrar({
       userId: '1001',
       publicUrl: this.publicUrl,
@@ -95,14 +96,7 @@ export class RegistrationWorld {
       service: this.#serviceUntil(signal, this.#killed.signal),
       store: this.store,
       clock: this.clock,
-      log: {
-        info: say,
-        debug: say,
-        warn: (line: unknown) => {
-          say(line);
-          this.warned.push(String(line));
-        },
-      },
+      log: { info: say, debug: say, warn },
       hide: (secret) => this.hidden.add(secret),
       whyAstray: () => Promise.resolve(this.astray),
       onRegistered: () => void (this.renewals += 1),
@@ -130,7 +124,7 @@ export class RegistrationWorld {
       // A slot is waited for.
       await this.clock.sleep(5, stopped);
       if (claim !== undefined && !(await claim())) return undefined;
-      this.#check(method);
+      if (method === 'POST') this.#checkRegistration();
       const answer = this.service.answer(method, body);
       await this.clock.sleep(100, killed);
       refused = answer.status === 403 && !this.keyIsGood;
@@ -143,210 +137,127 @@ export class RegistrationWorld {
   /** The service's webhook is ours, and its deliveries can be verified. */
   isRegistered(): boolean {
     const { webhook } = this.service;
-    const { registration } = this.store;
+    const { secret, state } = this.store.registration;
     return (
-      webhook !== undefined &&
-      webhook.active &&
+      webhook?.active === true &&
       sameUrl(webhook.url, OURS) &&
-      webhook.secret === registration.secret &&
-      registration.state === 'registered'
+      webhook.secret === secret &&
+      state === 'registered'
     );
   }
 
-  #check(method: string): void {
-    const { webhook } = this.service;
-    const { store } = this;
-    if (method === 'GET') return;
-    if (store.onHold) this.broken.push(`${method} while held`);
-    const foreign =
-      webhook !== undefined &&
-      webhook.active &&
-      !store.registration.ownUrls.some((url) => sameUrl(url, webhook.url)) &&
-      !sameUrl(webhook.url, OURS);
-    if (method === 'DELETE' && foreign) this.broken.push('DELETE of somebody else’s');
-    if (method !== 'POST') return;
-    if (store.registration.state !== 'registering') this.broken.push('POST without a commit before it');
-    if (foreign && this.takeover !== 'always') this.broken.push('POST over somebody else’s');
-    const last = this.service.log.findLast((request) => request.method === 'POST');
-    if (last !== undefined && this.clock.monotonic() - last.at < MINUTE - 1_000) {
-      this.broken.push('two POSTs within a minute');
-    }
+  #checkRegistration(): void {
+    const { store, broken } = this;
+    const { webhook, log } = this.service;
+    if (store.onHold) broken.push('POST while held');
+    if (store.registration.state !== 'registering') broken.push('POST without a commit before it');
+    const ours = [...store.registration.ownUrls, OURS];
+    const foreign = webhook?.active === true && !ours.some((url) => sameUrl(url, webhook.url));
+    if (foreign && this.takeover !== 'always') broken.push('POST over somebody else’s');
+    const last = log.findLast((request) => request.method === 'POST')?.at ?? -HOUR;
+    if (this.clock.monotonic() - last < MINUTE - 1_000) broken.push('two POSTs within a minute');
   }
 }
 
-/** How a service may show what the specification does not (docs/design/open-questions.md, "Webhooks"). */
-export interface WebhookManners {
-  /** What GET answers where none is registered. */
-  readonly none: { readonly status: number; readonly text: string };
-  /** How the registered URL comes back. */
-  readonly spell: (url: string) => string;
-  /** How the registered types come back. */
-  readonly types: readonly string[] | null;
-  /** Milliseconds from an accepted registration until it shows and is in force. */
-  readonly lateMs: number;
-}
-
-/** What happens to a request that registers. */
+/** What happens to a request that registers; a number is the status of a refusal. */
 export type RegisterFault =
-  | 'none'
-  | 'lost-done'
-  | 'lost-undone'
-  | 'not-sent'
-  | 'no-secret'
-  | 'garbage'
-  | 400
-  | 402
-  | 403
-  | 404
-  | 405
-  | 429
-  | 500;
-
-interface Registered {
-  readonly url: string;
-  readonly secret: string;
-  active: boolean;
-  readonly types: readonly string[] | null;
-}
+  | ('none' | 'lost-done' | 'lost-undone' | 'not-sent' | 'no-secret' | 'garbage')
+  | (400 | 402 | 403 | 404 | 405 | 429 | 500);
 
 /** The service's webhook endpoints for one account, in memory. */
-class EmulatedWebhooks {
-  webhook: Registered | undefined;
-  readonly manners: WebhookManners;
-  /** The next requests that register, the first first; then none is met by a fault. */
-  faults: RegisterFault[] = [];
-  /** The next GETs get these statuses. */
-  getFaults: number[] = [];
-  /** What was asked, with moments on the monotonic clock. */
-  readonly log: { readonly method: string; readonly at: number; readonly body: string | undefined }[] = [];
-  readonly #clock: VirtualClock;
-  #secrets = 0;
-
-  constructor(clock: VirtualClock, manners: WebhookManners) {
-    this.#clock = clock;
-    this.manners = manners;
-  }
-
-  count(method: string): number {
-    return this.log.filter((request) => request.method === method).length;
-  }
-
-  /** Another program registers. */
-  intrude(url: string): void {
-    this.webhook = this.#make(url, null);
-  }
-
-  /** The service replaces the secret without telling. */
-  rotate(): void {
-    if (this.webhook !== undefined) this.webhook = { ...this.webhook, secret: this.#newSecret() };
-  }
-
-  /** @throws TransportError */
-  answer(method: 'GET' | 'POST' | 'DELETE', body: string | undefined): { status: number; text: string } {
-    const fault = method === 'POST' ? (this.faults.shift() ?? 'none') : 'none';
-    // Refused by the rate limit, nothing has happened either.
-    if (fault === 429) return { status: 429, text: '{"message":"too many"}' };
-    if (fault === 'not-sent') throw new TransportError('refused', { sent: false });
-    this.log.push({ method, at: this.#clock.monotonic(), body });
-    if (method === 'GET') return this.#shown();
-    if (method === 'DELETE') {
-      this.webhook = undefined;
-      return { status: 204, text: '' };
-    }
-    return this.#register(body ?? '', fault);
-  }
-
-  #shown(): { status: number; text: string } {
-    const status = this.getFaults.shift();
-    if (status !== undefined) return { status, text: '{"message":"not now"}' };
-    if (this.webhook === undefined) return this.manners.none;
-    return { status: 200, text: JSON.stringify(this.#object(this.webhook)) };
-  }
-
-  #register(body: string, fault: Exclude<RegisterFault, 'not-sent' | 429>): { status: number; text: string } {
+function emulatedWebhooks(clock: VirtualClock, { spell, lateMs }: WebhookManners) {
+  let secrets = 0;
+  const registered = (url: string) => ({ url, secret: `secret-${(secrets += 1)}`, active: true });
+  type Registered = ReturnType<typeof registered>;
+  const shown = ({ url, active }: Registered) => ({ object: 'webhook', url: spell(url), active });
+  const register = (body: string, fault: RegisterFault) => {
     if (typeof fault === 'number') return { status: fault, text: '{"message":"no"}' };
     if (fault === 'lost-undone') throw new TransportError('reset');
-    const { url } = JSON.parse(body) as { url: string };
-    const made = this.#make(url, this.manners.types);
-    const { lateMs } = this.manners;
-    if (lateMs === 0) this.webhook = made;
-    else this.#clock.after(lateMs, () => (this.webhook = made));
+    const made = registered((JSON.parse(body) as { url: string }).url);
+    if (lateMs === 0) service.webhook = made;
+    else clock.after(lateMs, () => (service.webhook = made));
     if (fault === 'lost-done') throw new TransportError('reset');
     if (fault === 'garbage') return { status: 200, text: '<html>' };
     const secret = fault === 'no-secret' ? {} : { secret: made.secret };
-    return { status: 200, text: JSON.stringify({ ...this.#object(made), ...secret }) };
-  }
-
-  #make(url: string, types: readonly string[] | null): Registered {
-    return { url, secret: this.#newSecret(), active: true, types };
-  }
-
-  #newSecret(): string {
-    this.#secrets += 1;
-    return `secret-${this.#secrets}`;
-  }
-
-  #object({ url, active, types }: Registered): object {
-    return { object: 'webhook', url: this.manners.spell(url), active, event_types: types };
-  }
+    return { status: 200, text: JSON.stringify({ ...shown(made), ...secret }) };
+  };
+  const service = {
+    webhook: undefined as Registered | undefined,
+    /** The next requests that register, the first first; then none is met by a fault. */
+    faults: [] as RegisterFault[],
+    /** The next GETs get these statuses. */
+    getFaults: [] as number[],
+    /** What was asked, with moments on the monotonic clock. */
+    log: [] as { readonly method: string; readonly at: number; readonly body: string | undefined }[],
+    count: (method: string) => service.log.filter((request) => request.method === method).length,
+    /** Another program registers. */
+    intrude: (url: string) => void (service.webhook = registered(url)),
+    /** The service replaces the secret without telling. */
+    rotate(): void {
+      const { webhook } = service;
+      if (webhook !== undefined) service.webhook = { ...registered(webhook.url), active: webhook.active };
+    },
+    /** @throws TransportError */
+    answer(method: 'GET' | 'POST', body = ''): { status: number; text: string } {
+      const fault = method === 'POST' ? (service.faults.shift() ?? 'none') : 'none';
+      // Refused by the rate limit, nothing has happened either.
+      if (fault === 429) return { status: 429, text: '{"message":"too many"}' };
+      if (fault === 'not-sent') throw new TransportError('refused', { sent: false });
+      service.log.push({ method, at: clock.monotonic(), body });
+      if (method === 'POST') return register(body, fault);
+      const status = service.getFaults.shift();
+      if (status !== undefined) return { status, text: '{"message":"not now"}' };
+      const { webhook } = service;
+      return { status: 200, text: webhook === undefined ? 'null' : JSON.stringify(shown(webhook)) };
+    },
+  };
+  return service;
 }
 
 /** A registration in memory, as events/webhook-store.ts keeps it and receivers write to it. */
-class MemoryRegistrationStore implements RegistrationStore {
-  registration: Registration = UNREGISTERED;
-  onHold = false;
-  /** The row of the table `webhook`. */
-  row: Seen = 'none';
-  previousSecret: string | null = null;
-  /** Changes at the service, and whether a verified delivery announced them; our own reading found them all. */
-  readonly changes: { readonly at: Date; readonly announced: boolean }[] = [];
-  /** Thrown by the next transaction. */
-  failNext: Error | undefined;
-  readonly #clock: Clock;
-  #secretAt = 0;
-
-  constructor(clock: Clock) {
-    this.#clock = clock;
-  }
-
-  async load(): Promise<Registration> {
-    return { ...this.registration, onHold: this.onHold, now: this.#now() };
-  }
-
-  async save(...[change, seen]: Parameters<RegistrationStore['save']>): Promise<void> {
-    const { failNext } = this;
-    this.failNext = undefined;
-    if (failNext !== undefined) throw failNext;
-    const now = this.#now();
-    const changed = change(now);
-    const { secret } = this.registration;
-    if (changed.secret !== undefined && changed.secret !== secret) {
-      this.previousSecret = secret;
-      this.#secretAt = now.getTime();
-    }
-    this.registration = { ...this.registration, ...changed };
-    if (seen !== undefined) this.row = seen;
-  }
-
-  async unannounced(since: Date, until: Date): Promise<number> {
-    return this.changes.filter(({ at, announced }) => !announced && at > since && at <= until).length;
-  }
-
-  /** A delivery signed with `secret`, as a receiver judges it. @returns whether it was verified */
-  deliver(secret: string): boolean {
-    const { registration } = this;
-    if (secret === registration.secret) {
-      this.registration = { ...registration, verifiedAt: this.#now(), mismatches: 0 };
-      return true;
-    }
-    if (secret === this.previousSecret) return true;
-    if (registration.secret === null || this.#now().getTime() - this.#secretAt < REPLACED_MS) return false;
-    const mismatches = Math.min(MISMATCHES, registration.mismatches + 1);
-    this.registration = { ...registration, mismatches };
-    return false;
-  }
-
-  #now(): Date {
-    return new Date(this.#clock.now());
-  }
+function memoryStore(clock: VirtualClock) {
+  let previousSecret: string | null = null;
+  let secretAt = 0;
+  const store = {
+    registration: UNREGISTERED,
+    onHold: false,
+    /** The row of the table `webhook`. */
+    row: 'none' as Seen,
+    /** Changes at the service, and whether a verified delivery announced them; our own reading found them all. */
+    changes: [] as { readonly at: Date; readonly announced: boolean }[],
+    /** Thrown by the next transaction. */
+    failNext: undefined as Error | undefined,
+    async load(): Promise<Registration> {
+      return { ...store.registration, onHold: store.onHold, now: new Date(clock.now()) };
+    },
+    async save(...[change, seen]: Parameters<RegistrarOptions['store']['save']>): Promise<void> {
+      const { failNext, registration } = store;
+      store.failNext = undefined;
+      if (failNext !== undefined) throw failNext;
+      const changed = change(new Date(clock.now()));
+      if (changed.secret !== undefined && changed.secret !== registration.secret) {
+        previousSecret = registration.secret;
+        secretAt = clock.now();
+      }
+      store.registration = { ...registration, ...changed };
+      if (seen !== undefined) store.row = seen;
+    },
+    async unannounced(since: Date, until: Date): Promise<number> {
+      return store.changes.filter(({ at, announced }) => !announced && at > since && at <= until).length;
+    },
+    /** A delivery signed with `secret`, as a receiver judges it. @returns whether it was verified */
+    deliver(secret: string): boolean {
+      const { registration } = store;
+      if (secret === registration.secret) {
+        store.registration = { ...registration, verifiedAt: new Date(clock.now()), mismatches: 0 };
+        return true;
+      }
+      if (secret === previousSecret) return true;
+      if (registration.secret === null || clock.now() - secretAt < REPLACED_MS) return false;
+      const mismatches = Math.min(MISMATCHES, registration.mismatches + 1);
+      store.registration = { ...registration, mismatches };
+      return false;
+    },
+  };
+  return store;
 }

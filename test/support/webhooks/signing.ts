@@ -27,16 +27,7 @@ export function eventOf(body: string | Buffer): VerifiedEvent {
  * Headers of a rightly signed delivery, as the emulated service makes them.
  * @param at moment of signing, milliseconds since the epoch; of schemes that have one
  */
-export function signedHeaders(
-  scheme: Scheme,
-  secret: string,
-  body: string,
-  at: number,
-): Record<string, string> {
-  const options = {
-    signature: scheme,
-    signatureHeader: 'x-service-signature',
-    signatureKey: 'text',
-  } as const;
+export function signedHeaders(signature: Scheme, secret: string, body: string, at: number) {
+  const options = { signature, signatureHeader: 'x-service-signature', signatureKey: 'text' } as const;
   return signatureHeaders(body, 'msg_1', secret, at, options);
 }
