@@ -88,7 +88,8 @@ export async function makeLinks({ bin, ofNpm }: Pick<Binaries, 'bin' | 'ofNpm'>)
 }
 
 /**
- * Copies the binaries (60 MB, some 0.2 s), readable by every user, to `<folder>/postgres-<version>`, once and atomically.
+ * Copies the binaries (60 MB, some 0.2 s), readable by every user, to `<folder>/postgres-<version>`, once and
+ * atomically.
  * @returns the folder of its programs
  */
 export async function copyBinaries(from: Binaries, folder: string): Promise<string> {

@@ -135,10 +135,10 @@ async function tryConnect(url: string, { program, location }: ServerSetup) {
 const LOCK = 7_307_251;
 
 /**
- * Registers a program at the embedded server, by one connection that holds a shared advisory lock as long as the program
- * lives. The server releases the lock when the program is killed. A program that wants to stop the server takes the lock
- * exclusively until the server has stopped: a program that connects meanwhile waits for the lock, loses its connection
- * with the server, and starts the server again.
+ * Registers a program at the embedded server, by one connection that holds a shared advisory lock as long as the
+ * program lives. The server releases the lock when the program is killed. A program that wants to stop the server takes
+ * the lock exclusively until the server has stopped: a program that connects meanwhile waits for the lock, loses its
+ * connection with the server, and starts the server again.
  * @param name `application_name` of the connection
  * @throws pg's errors: the server is not running, is starting or stopping, or rejects the password
  */

@@ -22,11 +22,11 @@ export const SYSTEM_FOLDER = '/var/lib/research-mirror';
 
 /**
  * Finds a location that works, and checks that by using it:
- * - For an ordinary user the database is in `dataDir`. The programs run where npm put them, or as a copy in `dataDir` if
- *   that folder is read-only and links are missing.
+ * - For an ordinary user the database is in `dataDir`. The programs run where npm put them, or as a copy in `dataDir`
+ *   if that folder is read-only and links are missing.
  * - For root PostgreSQL runs as an existing unprivileged user. What that user can't reach (a checkout under a 0700
- *   home) goes elsewhere: the programs to `<systemFolder>/postgres-<version>`, the data to
- *   `<systemFolder>/<hash of dataDir>`; a file in `dataDir` names that folder.
+ *   home) goes elsewhere: the programs to `<systemFolder>/postgres-<version>`, the data to `<systemFolder>/<hash of
+ *   dataDir>`; a file in `dataDir` names that folder.
  * @throws Unusable with the remedy
  */
 export async function findLocation(

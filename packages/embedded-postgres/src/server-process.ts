@@ -17,8 +17,8 @@ export type ServerProcess = Awaited<ReturnType<typeof spawnServer>>;
 /**
  * Starts the server in its own process group and session: a Ctrl-C for this program does not reach it. Its log goes to
  * a file: the server survives this program.
- * @returns `pid`: undefined if the system could not start it; `exit`: the exit code (null after a signal), and the first
- * 64 KB that it logged
+ * @returns `pid`: undefined if the system could not start it; `exit`: the exit code (null after a signal), and the
+ * first 64 KB that it logged
  */
 export async function spawnServer(
   location: Location,

@@ -46,8 +46,8 @@ export interface EmbeddedServer {
 const RESTART_DELAY_MS = 2_000;
 
 /**
- * Connects to the embedded PostgreSQL of `dataDir` if it runs, otherwise starts it. The first start creates the database.
- * Until `stop`, a server that stops unexpectedly is restarted on the same port.
+ * Connects to the embedded PostgreSQL of `dataDir` if it runs, otherwise starts it. The first start creates the
+ * database. Until `stop`, a server that stops unexpectedly is restarted on the same port.
  * @throws Unusable with what is wrong and the remedy; the signal's reason
  */
 export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedServer> {

@@ -1,8 +1,8 @@
 /**
- * Every failure is classified by what the caller must do:
- * - `retry`: it may pass by itself: try again later
- * - `skip`: this task can't succeed as it is: continue with others
- * - `stop`: nothing can continue before somebody repairs something
+ * What the caller must do:
+ * - `retry`: try again later
+ * - `skip`: this task can't succeed; continue with others
+ * - `stop`: a person must repair something first
  */
 export type Remedy = 'retry' | 'skip' | 'stop';
 
@@ -18,7 +18,7 @@ export class DatabaseUnavailable extends ClassifiedError {
   readonly remedy = 'retry';
 }
 
-/** The user must repair something (configuration, rights, an old database): the message names the remedy. */
+/** The user must repair something, such as the configuration; the message names the remedy. */
 export class Unusable extends ClassifiedError {
   readonly remedy = 'stop';
 }
