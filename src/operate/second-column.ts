@@ -14,8 +14,8 @@ import { databaseTime, type Db, quotedText } from '../postgres/db.ts';
 import { PLANNED_WITHOUT_VALUES } from '../postgres/fenced.ts';
 
 /**
- * Replaces the column by the second one, in everything that shows the column. Processes that write pages by the old type
- * notice by the table's version.
+ * Replaces the column by the second one, in everything that shows the column. Processes that write pages by the old
+ * type notice by the table's version.
  * @param unfit numbers of values that do not fit, by account; they replace the numbers counted so far
  * @throws TypeRefused; a database error 55P03
  */
@@ -199,9 +199,9 @@ export async function makeSecond(trx: Db, { table, field, number, type }: TypeCh
 }
 
 /**
- * Fills the column in what was written since the last pass: rows first, in the order of their change IDs, then versions.
- * A row that changes meanwhile gets a later change ID, and comes with the next pass. The version that it leaves was
- * filled before, or is then in history.
+ * Fills the column in what was written since the last pass: rows first, in the order of their change IDs, then
+ * versions. A row that changes meanwhile gets a later change ID, and comes with the next pass. The version that it
+ * leaves was filled before, or is then in history.
  * @param run `db.transaction`, or a function that runs all in one transaction, which has locked the tables
  * @param through change IDs up to which versions were filled, by account; it is updated
  * @param dry nothing is written or locked, and deleted rows are left out; else pages and batches take turns

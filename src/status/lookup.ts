@@ -9,19 +9,17 @@ export interface RowAddress {
   readonly key: string;
 }
 
-/** A search result, or a row of a list. */
-export interface Hit {
-  readonly userId: string;
-  /** What names the row: `event evt_1`, `submission 5`; null: it is the row itself. */
-  readonly by: string | null;
+/**
+ * A search result, or a row of a list. `by`: what names the row (`event evt_1`, `submission 5`), null: it is the row
+ * itself; `name`: the item's own; `state`: `deleted`, or its own status; `at`: when it last changed, was deleted,
+ * received or queued.
+ */
+export interface Hit
+  extends
+    Readonly<Record<'userId' | 'at', string>>,
+    Readonly<Record<'by' | 'name' | 'state', string | null>> {
   /** Undefined if no such row can exist. */
   readonly row: RowAddress | undefined;
-  /** The item's own name. */
-  readonly name: string | null;
-  /** `deleted`, or its own status. */
-  readonly state: string | null;
-  /** When it last changed, was deleted, was received or was queued; ISO 8601 in UTC. */
-  readonly at: string;
 }
 
 /** A row, or its last version if it is removed. */
@@ -31,14 +29,12 @@ export interface RowStory {
   /** `absent`: nothing is mirrored under this key, but something names it. */
   readonly state: 'live' | 'deleted' | 'absent';
   /** Past and planned: lines of `row_story` that belong together, and the daemon's own. The newest first. */
-  readonly timeline: readonly {
-    readonly at: string;
-    readonly what: string;
+  readonly timeline: readonly (Readonly<Record<'at' | 'what', string>> & {
     readonly by: string | null;
     readonly more: Readonly<Record<string, unknown>> | null;
     /** Before and after as JSON text, which may be cut; null: the item did not have the field. */
     readonly fields: readonly Readonly<Record<'field' | 'before' | 'after', string | null>>[];
-  }[];
+  })[];
   /** Older entries are left out. */
   readonly more: boolean;
   /** Columns with a value. */

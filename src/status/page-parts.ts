@@ -9,9 +9,9 @@ export interface PageData {
   readonly report: StatusReport;
   /** The page's account; undefined: the first page. */
   readonly userId: string | undefined;
-  /** The last changed rows of the account that is shown in full; undefined if they can't be read now. */
+  /** Of the account that is shown in full; undefined if they can't be read now. */
   readonly latestRows: readonly Hit[] | undefined;
-  /** Why there is no newer report; undefined if this one is new. */
+  /** Why there is no newer report. */
   readonly why?: string | undefined;
 }
 
@@ -134,7 +134,6 @@ const FIGURE = raw('class="figure"');
 /**
  * A table that a phone shows as blocks, which have no roles of their own.
  * @param name content of the first column, under `title`
- * @param caption for readers who can't see the table's place
  */
 export function table<Row>(
   title: string,

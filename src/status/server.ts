@@ -34,10 +34,7 @@ export function createStatusServer(options: {
   readonly host: string;
   /** 0 takes a free port. */
   readonly port: number;
-  /**
-   * Token of page, API and metrics, required unless the host is loopback. Undefined: only requests with a loopback name
-   * in `Host` are answered.
-   */
+  /** Of page, API and metrics. Undefined, on loopback only: requests need a loopback name in `Host`. */
   readonly token: string | undefined;
   /** Called at most once a second for all viewers, and one at a time while it fails. */
   readonly status: () => Promise<StatusReport>;
@@ -78,9 +75,7 @@ export function createStatusServer(options: {
 }
 
 /** Paths and their answers (docs/operations.md, "Is it healthy"). Probes need no token for `/healthz` and `/readyz`. */
-function routes(
-  options: Parameters<typeof createStatusServer>[0],
-): (request: HttpRequest) => Promise<HttpReply> {
+function routes(options: Parameters<typeof createStatusServer>[0]) {
   const { lookups, metrics, token } = options;
   const answers = answersOf(options);
   const permitted = token === undefined ? undefined : tokenCheck(token);
@@ -96,10 +91,7 @@ function routes(
     });
   };
 
-  /**
-   * @param userId account of the page; undefined: the first page
-   * @param isOpen the page is open and asks for its new content
-   */
+  /** @param userId undefined: the first page @param isOpen the page is open and asks for its new content */
   const page = async (userId: string | undefined, isOpen: boolean): Promise<HttpReply> => {
     const { report, why } = await answers.report();
     const account = wholeAccount(report, userId);
@@ -112,7 +104,7 @@ function routes(
     return htmlReply((nonce) => (isOpen ? view : statusPage(view, nonce, rootOf(userId))), status);
   };
 
-  return async (request) => {
+  return async (request: HttpRequest): Promise<HttpReply> => {
     if (request.method !== 'GET' && request.method !== 'HEAD') {
       return jsonReply({ error: 'only GET and HEAD are answered here' }, 405, { allow: 'GET, HEAD' });
     }
@@ -145,9 +137,8 @@ function routes(
   };
 }
 
-/** Age up to which a report serves further requests, ms. */
+/** Age up to which a report serves further requests, ms; "not ready" less: who starts the daemon asks in a loop. */
 const FRESH_MS = 1_000;
-/** The same for "not ready", ms: a program that starts the daemon asks in a loop. */
 const UNREADY_MS = 50;
 /** Longest time for an answer, ms: orchestrators' probes wait no longer. */
 const PATIENCE_MS = 4_000;

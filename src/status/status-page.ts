@@ -1,16 +1,8 @@
 import { countOf, formatCount as count } from '@research-mirror/runtime/figures';
 import { readFileSync } from 'node:fs';
 import { LONGEST_QUERY } from './lookup.ts';
-import {
-  absolute,
-  accountChip,
-  accountParts,
-  chip,
-  moment,
-  NOT_KNOWN,
-  type PageData,
-  table,
-} from './page-parts.ts';
+import { absolute, accountChip, accountParts, chip, moment, NOT_KNOWN, table } from './page-parts.ts';
+import type { PageData } from './page-parts.ts';
 import { affectedBy, type Problem, PROBLEMS, withoutPlace } from './problem.ts';
 import { html, type Html, raw } from './reply.ts';
 import { age, processWords } from './report-words.ts';
