@@ -15,9 +15,9 @@ const LOOK_MS = 5_000;
 const SAVE_AGAIN_MS = 60_000;
 
 /**
- * Stores which accounts and collections this daemon mirrors, and marks collections that no daemon mirrors as paused:
- * they are not late. The owner marks an account's collections; any daemon takes an unowned account for that. Releases
- * retired accounts.
+ * Stores which accounts and collections this daemon mirrors, and marks those that no daemon mirrors as paused: they are
+ * not late. The owner marks an account's collections; any daemon takes an unowned account for that. Releases retired
+ * ones.
  */
 export function pauseKeeper(
   context: ProcessContext,
@@ -95,18 +95,16 @@ export function pauseKeeper(
   });
 }
 
-/** What a daemon is configured to mirror. */
+/** What a daemon mirrors. `accounts`: the known owners of its keys; `allKnown`: there are no others. */
 interface DaemonAssignment {
-  /** User IDs of the known owners of its keys. */
   readonly accounts: readonly string[];
   readonly collections: readonly CollectionName[];
-  /** The owner of each of its keys is known: there are no other accounts. */
   readonly allKnown: boolean;
 }
 
 /**
- * What the daemons mirror. A dead daemon counts, too, as it will be started again: until a later one replaces it on its
- * machine, or its row is removed (heartbeat.ts). A stopped daemon has no row.
+ * What the daemons mirror. A dead daemon counts, as it will be started again, until a later one replaces it on its
+ * machine or its row is removed (heartbeat.ts). A stopped daemon has no row.
  */
 async function daemonAssignments(db: Db): Promise<(DaemonAssignment | null)[]> {
   const process = db.stateTable('process');

@@ -3,12 +3,9 @@ import { HAPPENED_AHEAD_MS, hasCome, unlessAhead } from '../postgres/clock-step.
 import type { Db } from '../postgres/db.ts';
 import { affectedBy, type Problem } from '../status/problem.ts';
 
-/** Time for which a problem is found before its begin is told, and not found before its end is told, ms. */
+/** A problem is found for this time before it is told, and not found before its end is told, ms. */
 export const STEADY_MS = 60_000;
-/**
- * Time for which a taken message is its taker's, ms; it doubles with each try. Then any daemon takes the message again,
- * after a failure as after a kill. More than a request may take.
- */
+/** A taken message is its taker's for this time, ms, which doubles with each try. More than a request may take. */
 const FIRST_TURN_MS = 30_000;
 const LONGEST_TURN_MS = 300_000;
 /** Most begins that are told within an hour. A problem that is over before its turn is not told. */
@@ -58,9 +55,9 @@ export function createProblemStore(db: Db) {
   return {
     /**
      * Stores the problems that a look found.
-     * @param at time of the look, by the database's clock
+     * @param at by the database's clock
      * @param found problems of the same name are one; `id` is for a new row
-     * @param mayEnd whether problems that no daemon has found for a while are over
+     * @param mayEnd problems that no daemon has found for a while are over
      */
     look(
       at: Date,

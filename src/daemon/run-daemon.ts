@@ -36,14 +36,12 @@ import { readWorkload, statusReport } from '../status/collect-status.ts';
 import { latestRows, newestRows, readRow, searchMirror } from '../status/lookup-store.ts';
 import { createMetrics, type Metrics } from '../status/metrics.ts';
 import { readiness, WriteHealth } from '../status/readiness.ts';
-import { createStatusServer, type Ready } from '../status/server.ts';
+import { createStatusServer, type Ready, statusToken } from '../status/server.ts';
 import type { StatusReport } from '../status/status-report.ts';
 import { OPERATIONS } from '../submissions/send-submission.ts';
-import { notifier, problemLog } from './notifier.ts';
-import { createNotifyReceiver } from './notify-receiver.ts';
+import { createNotifyReceiver, notifier, problemLog } from './notifier.ts';
 import { pauseKeeper } from './pause-keeper.ts';
 import { createProblemStore } from './problem-store.ts';
-import { statusToken } from './status-token.ts';
 import { startDueWork, startWaitingWork, workFinder } from './work-finder.ts';
 
 /** Every endpoint of the daemon: their counters exist before the first request. */
@@ -109,12 +107,8 @@ export async function runDaemon(
     // A daemon that is starting is no problem.
     const now = ownsUntil() === -Infinity || !writes.tried ? undefined : await ready();
     const unready = now?.ok === false ? now.why : undefined;
-    workload ??= askedAtMost(
-      clock,
-      () => readWorkload(db, config),
-      () => WORKLOAD_EVERY_MS,
-      Infinity,
-    );
+    const read = (): ReturnType<typeof readWorkload> => readWorkload(db, config);
+    workload ??= askedAtMost(clock, read, () => WORKLOAD_EVERY_MS, Infinity);
     return statusReport({ config, db, words, accounts, workload: await workload(), unready });
   };
 
@@ -146,13 +140,8 @@ export async function runDaemon(
   const tellers: Service[] = [];
   const { url, secret, allowPrivate } = config.notify;
   if (url !== undefined && secret !== undefined) {
-    const userAgent = `research-mirror/${version}`;
-    const receiver = createNotifyReceiver({
-      url: url.reveal(),
-      allowPrivate,
-      userAgent,
-      proxy: config.proxy,
-    });
+    const from = { userAgent: `research-mirror/${version}`, proxy: config.proxy };
+    const receiver = createNotifyReceiver({ url: url.reveal(), allowPrivate, ...from });
     log.info(`problems are told to ${receiver.host}`);
     tellers.push(
       notifier({
@@ -332,8 +321,8 @@ async function firstEnd(services: readonly Service[], signal: AbortSignal): Prom
 }
 
 /**
- * Polls an account after its webhook was registered: no event announced what changed since the last poll, and users of
- * events set cron lines that run rarely. Collections with the cron line `never` are left out.
+ * Polls an account after its webhook was registered: no event announced what changed since the last poll. Collections
+ * with the cron line `never` are left out.
  */
 export function pollAfterRegistration(
   { collections, cron }: Pick<Config, 'collections' | 'cron'>,

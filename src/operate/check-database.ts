@@ -43,12 +43,12 @@ export const DATABASE_CHECKS: readonly Check[] = [
   { name: 'pooler', after: ['writable'], run: inside(pooler) },
 ];
 
-/** The folder, or its nearest ancestor that exists. */
+/** The folder, or its nearest ancestor. */
 function nearestPresent(path: string): string {
   return existsSync(path) ? path : nearestPresent(dirname(path));
 }
 
-/** Whether the folder can be written or created. Creates a file in it for a moment. */
+/** Whether the folder can be written or created: tries it. */
 async function dataFolder({ config: { database } }: Context) {
   if (database.kind === 'external') return [];
   const { dataDir } = database;

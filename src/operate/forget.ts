@@ -139,7 +139,9 @@ async function keptOut(shell: Shell, db: Db, userId: string | null) {
       to_char(f.forgotten_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "forgottenAt"
     from ${db.table('forgotten')} as f where f._user_id = coalesce(${userId}::bigint, f._user_id)
     order by f.forgotten_at desc, f._user_id, f.collection, f.key_hash`;
-  const cells = rows.map(({ changeId: _, ...row }) => row);
+  const cells = rows.map((row) =>
+    Object.fromEntries(Object.entries(row).filter(([name]) => name !== 'changeId')),
+  );
   const table = formatList(cells, widthOfTerminal(shell.out));
   return { code: EXIT.DONE, json: { rows }, text: `${table}${countOf(rows.length, 'row')}` };
 }

@@ -16,10 +16,8 @@ import { itemsOfFullPage } from '../walk/page-limit.ts';
 import { MOST_LISTED, notVerified, verifyScope } from './verify-scope.ts';
 import type { Discrepancy, ScopeVerification, VerifiedCollection, VerifyProgress } from './verify-scope.ts';
 
-interface VerifyRequest extends CommandArguments {
-  /** Null: everything is compared. An older version leaves it out. */
-  readonly sample?: Sample | null;
-}
+/** `sample`: null: everything is compared. An older version leaves it out. */
+type VerifyRequest = CommandArguments & { readonly sample?: Sample | null };
 
 export const VERIFY: AccountCommand<VerifyRequest, VerifiedCollection, VerifyProgress> = {
   name: 'verify',
@@ -65,15 +63,11 @@ export async function runVerify(
 /** Lists read concurrently. The rate limit decides the pace; this only hides latency. */
 const LIST_WORKERS = 4;
 
-interface AccountVerification extends Pick<ScopeVerification, 'context' | 'db' | 'signal'> {
+interface AccountVerification
+  extends Pick<ScopeVerification, 'context' | 'db' | 'signal'>, Required<VerifyRequest> {
   readonly config: Parameters<typeof ruleOf>[1];
-  readonly collections: readonly CollectionName[];
-  /** Null: everything is compared. */
-  readonly sample: Sample | null;
   readonly onProgress: (progress: VerifyProgress) => void;
-  /**
-   * Polls before differing rows are read again, so that newer rows are no difference. Only where a daemon polls anyway.
-   */
+  /** Polls before differing rows are read again, so that newer rows are no difference. Only if a daemon polls anyway. */
   readonly catchUp?: (name: CollectionName) => Promise<void>;
 }
 

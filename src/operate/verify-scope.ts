@@ -23,7 +23,6 @@ const READ_AGAIN = 100_000;
 /** Most discrepancies listed for a collection; all are counted. */
 export const MOST_LISTED = 1_000;
 
-/** A scope of the service and of the mirror. */
 export interface ScopeVerification {
   readonly context: Pick<ReadingContext, 'fence' | 'source' | 'store' | 'clock' | 'keys'>;
   readonly db: Db;
@@ -84,10 +83,8 @@ export async function verifyScope(verification: ScopeVerification): Promise<void
 }
 
 /** What a page, or a batch of the mirror's live rows, shows: new items, live rows, and what is unequal. */
-interface Comparison {
-  readonly items: number;
+interface Comparison extends Readonly<Record<'items' | 'rows', number>> {
   readonly keys: readonly string[];
-  readonly rows: number;
   readonly unequal: readonly UnequalItem[];
 }
 
@@ -224,8 +221,8 @@ function isExplained(kind: UnequalItem['kind'] | 'changed'): kind is 'quarantine
 }
 
 /**
- * Only what both readings show of the same item and the same version of the row counts: a mirror that stays behind its
- * service shows the same twice, one that caught up does not.
+ * Only what both readings show of the same item and the same version of the row counts: a mirror that caught up does not
+ * show the same twice.
  * @param second undefined: equal, or gone on both sides
  * @param deletion the mirror suspects it: it waits for the second proof, or has it
  */
@@ -234,13 +231,13 @@ export function verdict(
   second: UnequalItem | undefined,
   deletion: 'waiting' | 'proven' | undefined,
 ): Readonly<{ kind: UnequalItem['kind'] | 'changed'; note: string }> {
-  if (second === undefined) return { kind: 'changed', note: `${first.kind} at first, equal when read again` };
+  const changed = (note: string) => ({ kind: 'changed', note }) as const;
+  if (second === undefined) return changed(`${first.kind} at first, equal when read again`);
   const { kind } = second;
   if (isExplained(kind)) return { kind, note: '' };
-  if (deletion === 'waiting')
-    return { kind: 'changed', note: 'the mirror has it in doubt, and waits for a second proof' };
+  if (deletion === 'waiting') return changed('the mirror has it in doubt, and waits for a second proof');
   if (first.kind !== kind || first.source !== second.source || first.row !== second.row)
-    return { kind: 'changed', note: 'read twice, with two answers' };
+    return changed('read twice, with two answers');
   const held = '; its deletion is proven, and held back ("research-mirror status" says by what)';
   const notes = {
     missing: `${first.row === undefined ? 'no row' : 'marked deleted'} in the mirror`,
@@ -274,7 +271,6 @@ export type VerifyProgress = Pick<VerifiedCollection, 'userId' | 'collection' | 
 /**
  * A verification that has not taken place.
  * @param error why; null: it begins now
- * @param estimate of the first reading
  * @param sample how many rows were chosen; only their pages are read; null: all rows
  */
 export function notVerified(

@@ -15,10 +15,7 @@ export class Doorbell {
     return this.#rung;
   }
 
-  /**
-   * Waits for a ring since the last wait. One waiter at a time.
-   * @throws the signal's reason
-   */
+  /** Waits for a ring since the last wait. One waiter at a time. @throws the signal's reason */
   async heard(signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     // One closure per wait: a process has thousands of waiters.
