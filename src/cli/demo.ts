@@ -88,12 +88,7 @@ export async function demoAction(shell: Shell) {
   return EXIT.DONE;
 }
 
-async function runDemo(
-  shell: Shell,
-  config: ServiceConfig,
-  sandbox: Sandbox,
-  progress: Progress,
-): Promise<void> {
+async function runDemo(shell: Shell, config: ServiceConfig, sandbox: Sandbox, progress: Progress) {
   const sums = new Map<string, PassProgress>();
   let listsMirrored = false;
   // A killed demo keeps the account for a moment, an older version's for as long as it runs. Nothing new is shown until
@@ -185,9 +180,8 @@ const PATIENCE = 10_000;
  */
 async function startDemoService(folder: string, shell: Shell): Promise<Sandbox | undefined> {
   await ensureWritableFolder(folder);
-  if (existsSync(join(folder, 'epoch'))) {
+  if (existsSync(join(folder, 'epoch')))
     throw new Unusable(`${shortPath(folder)} is of research-mirror 0.1: begin anew by removing it`);
-  }
   const world = await worldOf(folder, shell);
   const port = await portOf(folder, SERVICE_PORT);
   if (!(await isPortFree(port))) {

@@ -178,10 +178,7 @@ function waitingIn(rows: readonly Pick<DueRow, 'what' | 'userId'>[]) {
   return { hinted: accountsIn(rows, 'hint'), submitting: accountsIn(rows, 'submission') };
 }
 
-function accountsIn(
-  rows: readonly Pick<DueRow, 'what' | 'userId'>[],
-  what: DueRow['what'],
-): ReadonlySet<string> {
+function accountsIn(rows: readonly Pick<DueRow, 'what' | 'userId'>[], what: DueRow['what']) {
   return new Set(rows.filter((row) => row.what === what).map(({ userId }) => userId));
 }
 

@@ -181,9 +181,8 @@ export async function removeData(db: Db, userId: string): Promise<number> {
     do {
       removed = await db.transaction(async (trx) => {
         // The lock is kept until the commit, so the account can't be taken back meanwhile.
-        if ((await lockedState(trx, userId)) !== 'retired') {
+        if ((await lockedState(trx, userId)) !== 'retired')
           throw new RangeError(`account ${userId} was taken back: its data are not removed any further`);
-        }
         const { numAffectedRows } = await trx.sql`
           delete from ${name} where _user_id = ${userId}::bigint and ctid = any(array(
             select t.ctid from ${name} as t where t._user_id = ${userId}::bigint limit ${BATCH}))`;

@@ -261,17 +261,14 @@ export function judgeVersion(runtime: Runtime, version: string, update: string):
     SECURITY_RELEASES[runtime].find(({ versions }) => versions.includes(version)) ??
     {};
   const found = `${runtime} ${version}${on === undefined ? '' : ` of ${on}`}`;
-  if (runtime === 'PostgreSQL' && majorOf(version) > TESTED.newest) {
+  if (runtime === 'PostgreSQL' && majorOf(version) > TESTED.newest)
     return warning(`${found}: ${TESTED.oldest} to ${TESTED.newest} are tested, this one is not`);
-  }
   const missing = lacking(runtime, version);
-  if (missing.length > 0) {
+  if (missing.length > 0)
     return warning(`${found} lacks the security fixes of ${missing.join(', ')}`, { remedy: update });
-  }
   const lines = SECURITY_RELEASES[runtime].flatMap(({ versions }) => versions.map(majorOf));
-  if (majorOf(version) < Math.max(...lines) && !lines.includes(majorOf(version))) {
+  if (majorOf(version) < Math.max(...lines) && !lines.includes(majorOf(version)))
     return warning(`${found} gets no security fixes any more`, { remedy: update });
-  }
   return ok(`${found}; no security release since is known (looked up on ${LOOKED_UP})`);
 }
 

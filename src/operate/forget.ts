@@ -52,9 +52,8 @@ export async function forgetAction(
 /** @throws UsageError, with suggestions */
 function readNames(table: string | undefined, keys: readonly string[]): Omit<NamedRows, 'userId'> {
   if (table === undefined) throw new UsageError('forget what? A table and keys, or --list');
-  if (table === 'account') {
+  if (table === 'account')
     throw new UsageError('an account is not forgotten by a key: "accounts retire USER_ID --remove-data"');
-  }
   const lists = COLLECTIONS.filter((each) => each.kind === 'list');
   const names = lists.map(({ name }) => name);
   const list = lists.find(({ name }) => name === table);
@@ -244,9 +243,8 @@ async function eraseRow(trx: Db, list: ListCollection, scope: Scope, key: string
   const { userId } = scope;
   const erased: Erased = { rows: 0, versions: 0, events: 0, quarantined: 0, submissions: 0 };
   await eraseCounted(trx, scope, key, erased);
-  for (const { name } of childrenOf(list.name)) {
+  for (const { name } of childrenOf(list.name))
     await eraseCounted(trx, { userId, collection: name, parent: key }, undefined, erased);
-  }
   for (const { table, which, set, count } of placesOf(trx, list, scope, key, at)) {
     const { numAffectedRows } = await (set === undefined
       ? trx.sql`delete from ${table} as t where t._user_id = ${userId}::bigint and ${which}`

@@ -129,10 +129,7 @@ export class StatementRefused extends Error {
  * @returns undefined if it was run; otherwise what its user may do beyond reading: "the database's user is a superuser"
  * @throws StatementRefused; DatabaseUnavailable, also after `timeout`; the signal's reason
  */
-export async function readOnlyQuery(
-  connection: ConnectionOptions,
-  query: ReadOnlyQuery,
-): Promise<string | undefined> {
+export async function readOnlyQuery(connection: ConnectionOptions, query: ReadOnlyQuery) {
   query.signal.throwIfAborted();
   const config = await resolveConnection(connection);
   const client = new pg.Client(config);

@@ -275,17 +275,15 @@ async function typeChange(db: Db, table: Table, name: string, to: string): Promi
     left join pg_attribute as a on a.attrelid = ${relation(table)} and a.attname = r.column_name
     where r.collection = ${table.name} and r.column_name = ${name}`;
   const [found] = rows;
-  if (found === undefined) {
+  if (found === undefined)
     throw refused('is no column that the mirror made for a field: "research-mirror columns" lists those');
-  }
   const { documented, usable, ...column } = found;
   if (documented) throw refused('is of the key, or named in the service’s specification: its type stays');
   if (!usable) throw refused(`was changed by hand: make it ${column.from} again first (ALTER TABLE)`);
   if (column.from === type) throw refused(`is ${type} already`);
   const ofCitus = () => db.sql`select from pg_dist_partition where logicalrelid = ${relation(table)}`;
-  if ((await hasCitus(db)) && (await ofCitus()).rows.length > 0) {
+  if ((await hasCitus(db)) && (await ofCitus()).rows.length > 0)
     throw refused('is in a table that Citus distributes: there, types stay. Read the field from _raw');
-  }
   return { table, name, type, ...column };
 }
 
@@ -307,9 +305,8 @@ async function dropSecond(trx: Db, table: Table): Promise<void> {
   await takeTables(trx, table);
   for (const name of (await readRegistry(trx, table)).taken) {
     if (!SECOND_COLUMN.test(name)) continue;
-    for (const suffix of SUFFIXES) {
+    for (const suffix of SUFFIXES)
       await trx.sql`alter table ${dataTable(table, suffix)} drop column if exists ${sql.id(name)}`;
-    }
   }
   await remakeFollowers(trx);
 }
@@ -318,9 +315,8 @@ async function dropSecond(trx: Db, table: Table): Promise<void> {
 async function makeSecond(trx: Db, { table, field, number, type }: TypeChange): Promise<FieldColumn> {
   await dropSecond(trx, table);
   const name = `_set_type_${number}_${(await tableVersion(trx, table)) + 1}`;
-  for (const suffix of SUFFIXES) {
+  for (const suffix of SUFFIXES)
     await trx.sql`alter table ${dataTable(table, suffix)} add column ${sql.id(name)} ${sql.raw(type)}`;
-  }
   await remakeFollowers(trx);
   return { field, name, type };
 }

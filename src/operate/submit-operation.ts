@@ -120,12 +120,7 @@ function installationOf({ config, db, direct, clock }: SubmitOptions) {
  * Takes the account and sends the submission as the daemon does.
  * @returns why it can't be sent from here; undefined: it was sent, or another process has the account
  */
-async function sendHere(
-  config: ServiceConfig,
-  options: SubmitOptions,
-  userId: string,
-  id: string,
-): Promise<string | undefined> {
+async function sendHere(config: ServiceConfig, options: SubmitOptions, userId: string, id: string) {
   const { signal, log } = options;
   try {
     return await asProcess(config, SUBMIT, options, async ({ context }, { db }) => {

@@ -37,9 +37,8 @@ export async function syncAction(
   options: Options<'full' | 'acceptDeletions' | 'json' | 'demo'>,
 ) {
   const { full = false, acceptDeletions = false } = options;
-  if (acceptDeletions && !full) {
+  if (acceptDeletions && !full)
     throw new UsageError('--accept-deletions goes with --full: only a full walk proves deletions');
-  }
   const report = await showPass(
     shell,
     names,
@@ -56,9 +55,8 @@ export async function syncAction(
       return `${table}${countOf(done.requests, 'request')}${refused}\n${stands.join('')}`;
     },
   );
-  if (report.unknownKeys.length > 0 || report.collections.some(({ error }) => error !== null)) {
+  if (report.unknownKeys.length > 0 || report.collections.some(({ error }) => error !== null))
     return EXIT.FAILED;
-  }
   if (!full) return EXIT.DONE;
   const open = report.collections.flatMap(whatIsOpen);
   for (const line of open) complain(shell, line);
@@ -145,9 +143,7 @@ export async function showPass<
     ? `${JSON.stringify(report)}\n`
     : describe({ ...report, collections }, widthOfTerminal(shell.out));
   shell.out.write(scrub(text));
-  for (const { key, error } of report.unknownKeys) {
-    complain(shell, `API key ${key}…: ${error}; ${SET_A_KEY}`);
-  }
+  for (const { key, error } of report.unknownKeys) complain(shell, `API key ${key}…: ${error}; ${SET_A_KEY}`);
   return report;
 }
 

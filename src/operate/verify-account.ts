@@ -132,11 +132,7 @@ async function verifyCollection(
 }
 
 /** What to read of a collection, by parent: keys of the chosen rows; undefined: everything. */
-async function scopesOf(
-  { context, db, sample }: AccountVerification,
-  found: Collection,
-  verify: Verify,
-): Promise<ReadonlyMap<string, ScopeVerification['sample']>> {
+async function scopesOf({ context, db, sample }: AccountVerification, found: Collection, verify: Verify) {
   const { name } = found;
   const { userId } = context.fence;
   if (found.kind === 'single') return new Map([['', undefined]]);
@@ -154,11 +150,7 @@ async function scopesOf(
 }
 
 /** What the first reading takes: pages for the rows, and at least one page for each list. */
-async function estimateOf(
-  { context, db, sample }: AccountVerification,
-  found: Collection,
-  rows: number,
-): Promise<VerifiedCollection['estimate']> {
+async function estimateOf({ context, db, sample }: AccountVerification, found: Collection, rows: number) {
   const { store, source, fence } = context;
   let requests = 1;
   if (found.kind === 'list') {

@@ -11,11 +11,11 @@ import { PRIORITY } from '../service/rate-groups.ts';
 import { askPage, type PageAsk } from '../sync/ask-page.ts';
 import type { ReadingContext } from '../sync/reading-context.ts';
 import { beginFull } from '../walk/full.ts';
-import { readMemory, type ScopeMemory } from '../walk/memory.ts';
+import { readMemory } from '../walk/memory.ts';
 import { limitToAsk } from '../walk/page-limit.ts';
 import { beginConfirm } from '../walk/refresh.ts';
 import { step } from '../walk/step.ts';
-import type { End, Step, WalkAnswer } from '../walk/walk.ts';
+import type { Step, WalkAnswer } from '../walk/walk.ts';
 import { compareItems, type StorageRules, type UnequalItem } from './compare-rows.ts';
 
 /** Most rows that are read a second time: each takes about 200 bytes of memory. */
@@ -91,10 +91,7 @@ interface Comparison extends Readonly<Record<'items' | 'rows', number>> {
 type Compare = (items: readonly Item[]) => Promise<Comparison>;
 
 /** Reads both sides once. @param keys undefined: everything; otherwise as few pages as show them */
-async function* readBoth(
-  of: ScopeVerification,
-  keys: readonly string[] | undefined,
-): AsyncGenerator<Comparison, undefined> {
+async function* readBoth(of: ScopeVerification, keys: readonly string[] | undefined) {
   const { context, db, scope, rules, signal } = of;
   const isSingle = collection(scope.collection).kind === 'single';
   const seen = context.keys.open();
@@ -129,11 +126,7 @@ async function* readBoth(
  * A list in key order says where keys are; in any other one a sample is a page after each of its rows.
  * @returns whether the service has none of the keys that were on no page
  */
-async function* readPages(
-  of: ScopeVerification,
-  keys: readonly string[] | undefined,
-  compare: Compare,
-): AsyncGenerator<Comparison, boolean> {
+async function* readPages(of: ScopeVerification, keys: readonly string[] | undefined, compare: Compare) {
   const { context, db, scope, sample } = of;
   const list = collection(scope.collection);
   if (list.kind === 'single') {
@@ -168,12 +161,7 @@ async function* readPages(
 }
 
 /** Walks with a copy of the scope's memory, so the mirror's own walks are not affected. */
-async function* walk(
-  of: ScopeVerification,
-  list: ListCollection,
-  begun: Step,
-  compare: Compare,
-): AsyncGenerator<Comparison, { readonly end: End; readonly memory: ScopeMemory }> {
+async function* walk(of: ScopeVerification, list: ListCollection, begun: Step, compare: Compare) {
   const { store, clock } = of.context;
   let { walk: walked, memory, ask: next } = begun;
   while (next.type !== 'end') {

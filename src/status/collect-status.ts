@@ -226,11 +226,7 @@ export interface CronLine {
 }
 
 /** Intervals of lines that ask for more than the rate allows, ms; Infinity: never read. Polls go before lists. */
-export function intervalsKept(
-  polls: readonly CronLine[],
-  lists: readonly CronLine[],
-  perMinute: number,
-): ReadonlyMap<CollectionName, number> {
+export function intervalsKept(polls: readonly CronLine[], lists: readonly CronLine[], perMinute: number) {
   const kept = new Map<CollectionName, number>();
   let left = perMinute / 60_000;
   for (const lines of [polls, lists]) {

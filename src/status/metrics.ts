@@ -192,9 +192,8 @@ type KnownValues<Label extends string> = Readonly<Record<Label, readonly string[
 
 function combinations<Label extends string>(known: KnownValues<Label>): LabelValues<Label>[] {
   let all: Record<string, string>[] = [{}];
-  for (const [name, values] of Object.entries<readonly string[]>(known)) {
+  for (const [name, values] of Object.entries<readonly string[]>(known))
     all = all.flatMap((each) => values.map((value) => ({ ...each, [name]: value })));
-  }
   return all as LabelValues<Label>[];
 }
 
@@ -221,9 +220,8 @@ function* samplesOf(
   yield ['healthy', {}, Number(report?.healthy === true)];
   yield ['submissions_on_hold', {}, Number(held !== null)];
   yield ['database_bytes', {}, report?.databaseBytes ?? undefined];
-  for (const cause of PROBLEM_CAUSES) {
+  for (const cause of PROBLEM_CAUSES)
     yield ['problems', { cause }, problems.filter((each) => each.cause === cause).length];
-  }
   for (const state of KEY_STATES) yield ['api_keys', { state }, keys?.[state] ?? 0];
   for (const { userId, state, credits, webhook, submissions, collections, budgets } of accounts) {
     const account = { user_id: userId };
@@ -233,9 +231,8 @@ function* samplesOf(
     yield ['webhook_registered', account, Number(webhook.state === 'registered')];
     yield ['webhook_last_event_timestamp_seconds', account, seconds(webhook.lastEventAt)];
     yield ['hints_waiting', account, webhook.hintsWaiting];
-    for (const waiting of ['queued', 'sending', 'held'] as const) {
+    for (const waiting of ['queued', 'sending', 'held'] as const)
       yield ['submissions', { ...account, state: waiting }, submissions[waiting]];
-    }
     for (const each of collections) {
       const collection = { ...account, collection: each.collection };
       yield ['failing', collection, Number(each.state === 'failing')];
@@ -255,9 +252,8 @@ function* samplesOf(
       for (const group of groups) yield ['budget_rate_limited_total', { ...account, key, group }, 0];
       for (const each of used) {
         const budget = { ...account, key, group: each.group };
-        for (const field of ['limit', 'size', 'used', 'waiting'] as const) {
+        for (const field of ['limit', 'size', 'used', 'waiting'] as const)
           yield [`budget_${field}`, budget, each[field]];
-        }
         yield ['budget_free', budget, Math.max(0, each.size - each.used)];
         yield ['budget_foreign_use', budget, each.foreignUse];
         yield ['budget_rate_limited_total', budget, each.refused];
@@ -292,10 +288,7 @@ const SAMPLE_MS = 250;
  * Memory, processor time, open files, event loop and garbage collection of this process.
  * @param delays delays of the event loop with the time between samples, nanoseconds
  */
-export function collectProcessMetrics(
-  registry: Registry,
-  delays: Pick<Delays, 'percentile' | 'reset'>,
-): void {
+export function collectProcessMetrics(registry: Registry, delays: Pick<Delays, 'percentile' | 'reset'>) {
   collectDefaultMetrics({
     register: registry,
     eventLoopUtilizationTimeout: LONGEST_TIMER_MS,

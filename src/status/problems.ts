@@ -69,9 +69,8 @@ export function judge(
     });
   }
   const start = alive.size > 0 ? {} : NO_DAEMON;
-  if (accounts.length === 0 && !isUnready) {
+  if (accounts.length === 0 && !isUnready)
     findings.push({ cause: 'nothing_mirrored', what: 'no account has been mirrored yet', ...start });
-  }
   for (const account of accounts.filter(({ state }) => state !== 'retired')) {
     const asked = account.collections.filter((each) => each.state !== 'paused');
     notes.push(...notesOn(account, asked));

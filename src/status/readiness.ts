@@ -132,9 +132,8 @@ export async function readiness(
 ): Promise<Ready> {
   const refused = (await whyReadOnly(db)) ?? writes.why();
   if (refused !== undefined) return { ok: false, why: refused };
-  if (lateMs === Infinity || !writes.tried) {
+  if (lateMs === Infinity || !writes.tried)
     return { ok: false, why: 'the daemon is starting: it has not written to the database yet' };
-  }
   if (lateMs <= 0) return { ok: true };
   const ago = formatSpan(lateMs);
   return { ok: false, why: `the database takes no heartbeat: the last one ran out ${ago} ago (see the log)` };

@@ -10,12 +10,7 @@ const HEADERS = {
   'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
 };
 
-export function reply(
-  type: string,
-  body: string,
-  status = 200,
-  headers: HttpReply['headers'] = {},
-): HttpReply {
+export function reply(type: string, body: string, status = 200, headers: HttpReply['headers'] = {}) {
   return { status, headers: { ...HEADERS, 'content-type': type, ...headers }, body };
 }
 

@@ -52,9 +52,8 @@ export function createStatusServer(options: {
   readonly log: Logger;
 }) {
   const { host, port, token, clock, log } = options;
-  if (token === undefined && !isLoopbackName(host)) {
+  if (token === undefined && !isLoopbackName(host))
     throw new RangeError(`the status page on ${host} needs a token: others can reach it`);
-  }
   const place = { what: 'the status page', host, port };
   const variables = { hostVariable: 'MIRROR_HTTP_HOST', portVariable: 'MIRROR_HTTP_PORT' };
   const server = httpListener({
@@ -110,9 +109,8 @@ function routes(options: Parameters<typeof createStatusServer>[0]) {
   };
 
   return async (request: HttpRequest): Promise<HttpReply> => {
-    if (request.method !== 'GET' && request.method !== 'HEAD') {
+    if (request.method !== 'GET' && request.method !== 'HEAD')
       return jsonReply({ error: 'only GET and HEAD are answered here' }, 405, { allow: 'GET, HEAD' });
-    }
     // A proxy may send a whole address. A path may begin with two slashes; decoding it could add more.
     const { target } = request;
     const address = target.startsWith('/') ? `http://localhost${target}` : target;

@@ -9,10 +9,7 @@ import { age, processWords } from './report-words.ts';
 import type { AccountStatus, StatusReport } from './status-report.ts';
 
 /** The account that the page shows in full: its own; on the first page the only one. */
-export function wholeAccount(
-  report: StatusReport | undefined,
-  userId: string | undefined,
-): AccountStatus | undefined {
+export function wholeAccount(report: StatusReport | undefined, userId: string | undefined) {
   const accounts = report?.accounts ?? [];
   if (userId !== undefined) return accounts.find((each) => each.userId === userId);
   return accounts.length === 1 ? accounts[0] : undefined;

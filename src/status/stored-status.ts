@@ -149,8 +149,7 @@ async function rowsOf<Row>(asked: Promise<QueryResult<Row>>): Promise<Row[]> {
 
 async function byUser<Row>(asked: Promise<QueryResult<Row>>): Promise<ReadonlyMap<string, Row[]>> {
   const groups = new Map<string, Row[]>();
-  for (const { userId, ...row } of (await rowsOf(asked)) as { userId: string }[]) {
+  for (const { userId, ...row } of (await rowsOf(asked)) as { userId: string }[])
     groups.set(userId, [...(groups.get(userId) ?? []), row as Row]);
-  }
   return groups;
 }

@@ -81,12 +81,7 @@ export function demoFolder(config: Config): string {
  * @param command `sql`
  * @throws Unusable if there is none
  */
-export async function reachMirror(
-  shell: Shell,
-  config: Config,
-  command: string,
-  which: Which,
-): Promise<ReachedDatabase> {
+export async function reachMirror(shell: Shell, config: Config, command: string, which: Which) {
   const { database, pgBin } = config;
   const options = { ...workOptions(shell, config), command };
   if (database.kind === 'external' && which !== 'demo') return reachDatabase(database, options);
@@ -108,9 +103,8 @@ async function embeddedFolder(config: Config, shell: Shell, which: Which): Promi
         '"research-mirror start" makes yours (or set DATABASE_URL, where your Postgres is)',
     );
   }
-  if (which === 'likely' && choice === 'demo' && own !== 'absent') {
+  if (which === 'likely' && choice === 'demo' && own !== 'absent')
     shell.err.write(`(this is the demo's mirror, since it runs; yours is in ${folders.own})\n`);
-  }
   return folders[choice];
 }
 

@@ -176,9 +176,8 @@ export function shortPath(path: string): string {
 
 /** Asks the user to type `word`. @throws UsageError if there is no terminal (`--yes` answers); the signal's reason */
 export async function askPerson(shell: Shell, question: string, word: string): Promise<boolean> {
-  if (!stdin.isTTY || shell.err.isTTY !== true) {
+  if (!stdin.isTTY || shell.err.isTTY !== true)
     throw new UsageError('nobody can be asked here: add --yes, or --dry-run to see what would go');
-  }
   shell.err.write(`${question} Type "${word}": `);
   // Node sets a terminal to non-blocking, so reading it by `fs` fails with EAGAIN.
   const lines = createInterface({ input: stdin, signal: shell.signal });

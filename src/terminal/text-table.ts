@@ -48,11 +48,7 @@ export function widthOfTitles(titles: readonly string[]): number {
  * @param rows raw cells, escaped here
  * @param width of the line above a record
  */
-export function formatRecords(
-  titles: readonly string[],
-  rows: readonly (readonly string[])[],
-  width = 80,
-): string {
+export function formatRecords(titles: readonly string[], rows: readonly (readonly string[])[], width = 80) {
   const names = titles.map(printable);
   const size = widest(names);
   const records = rows.map((row) =>

@@ -40,9 +40,8 @@ export async function findBinaries(bin?: string): Promise<Binaries> {
   );
   const version = /\(PostgreSQL\) (\d\S*)/.exec(said ?? '')?.[1] ?? 'of an unknown version';
   const major = Number.parseInt(version);
-  if (!(major >= TESTED.oldest && major <= TESTED.newest)) {
+  if (!(major >= TESTED.oldest && major <= TESTED.newest))
     throw new Unusable(`MIRROR_PG_BIN (${bin}) is PostgreSQL ${version}: ${wanted}.`);
-  }
   return { bin, version, ofNpm: false };
 }
 
@@ -123,10 +122,7 @@ async function makeReadable(root: string): Promise<void> {
 }
 
 /** Why `user` can't run the binaries; undefined: it can. Runs one. */
-export async function whyNotRunnable(
-  bin: string,
-  user: ProgramUser | undefined,
-): Promise<string | undefined> {
+export async function whyNotRunnable(bin: string, user: ProgramUser | undefined) {
   try {
     await run(join(bin, 'initdb'), ['--version'], user);
     return undefined;

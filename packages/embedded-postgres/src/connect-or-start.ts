@@ -52,9 +52,8 @@ export async function connectOrStart(
     if (running?.port !== undefined) {
       const url = `postgres://${SUPERUSER}:${setup.password}@127.0.0.1:${running.port}/postgres`;
       const session = await tryConnect(url, setup);
-      if (session !== undefined) {
+      if (session !== undefined)
         return { session, url, port: running.port, owned: child?.pid === running.pid };
-      }
     } else if (running === undefined && child === undefined) {
       await clearStalePidFile(location.pgData, clock);
       const port = wanted === 'free' ? await portToTake(location.pgData, freePortsTried > 0) : wanted;
@@ -119,9 +118,8 @@ async function tryConnect(url: string, { program, location }: ServerSetup) {
         { cause: error },
       );
     }
-    if (code === '53300') {
+    if (code === '53300')
       throw new DatabaseUnavailable('the embedded PostgreSQL has no connection left', { cause: error });
-    }
     if (typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) && !code.startsWith('57P')) {
       const refused = `the embedded PostgreSQL refused a connection: ${messageOf(error)}`;
       throw new DatabaseUnavailable(refused, { cause: error });
@@ -206,17 +204,14 @@ const BAD_SETTING =
 /** Why the server did not start, from its log: one sentence with the remedy. */
 export function explainFailure(log: string, port: number, logFile: string): string {
   const has = (pattern: RegExp): boolean => pattern.test(log);
-  if (has(/Address already in use|could not bind/)) {
+  if (has(/Address already in use|could not bind/))
     return `port ${port} is taken by another program (or another mirror's embedded server): set MIRROR_PG_PORT to a free port`;
-  }
   if (has(/No space left on device/)) return 'the disk is full: make room for the database';
   if (has(/Read-only file system/)) return 'the database is on a read-only file system';
-  if (has(/could not (create|map|resize|attach).*shared memory/)) {
+  if (has(/could not (create|map|resize|attach).*shared memory/))
     return `the machine gives it no shared memory (details: ${logFile})`;
-  }
-  if (has(/has wrong ownership|invalid permissions/)) {
+  if (has(/has wrong ownership|invalid permissions/))
     return 'the database folder must belong to the user who runs the server, with mode 0700';
-  }
   if (has(BAD_SETTING)) return `postgresql.conf has an error (details: ${logFile})`;
   const fatal = log.split('\n').findLast((line) => /\b(FATAL|PANIC|error while loading)\b/.test(line));
   const reason = fatal?.replace(/^.*?\b(FATAL|PANIC):\s*/, '') ?? 'it ended and logged no reason';

@@ -82,9 +82,8 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedS
         'MIRROR_DATA_DIR to another folder.',
     );
   }
-  if (options.port !== 'free' && options.port !== port) {
+  if (options.port !== 'free' && options.port !== port)
     log.info(`the embedded PostgreSQL of ${dataDir} already runs on port ${port}`);
-  }
 
   const stopping = new AbortController();
   const lastSession = keepRunning(setup, session, port, stopping.signal);
@@ -104,12 +103,7 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedS
 }
 
 /** Restarts a server that stops unexpectedly, until `signal` aborts. @returns the session that is open then */
-async function keepRunning(
-  setup: ServerSetup,
-  first: ProgramSession,
-  port: number,
-  signal: AbortSignal,
-): Promise<ProgramSession | undefined> {
+async function keepRunning(setup: ServerSetup, first: ProgramSession, port: number, signal: AbortSignal) {
   const { clock, log } = setup;
   const stopped = untilAborted(signal);
   let session: ProgramSession | undefined = first;

@@ -272,12 +272,7 @@ function readBody(
 }
 
 /** Sends an answer before its request has ended, and closes the connection. */
-async function sendEarly(
-  request: IncomingMessage,
-  response: ServerResponse,
-  reply: HttpReply,
-  clock: Clock,
-): Promise<void> {
+async function sendEarly(request: IncomingMessage, response: ServerResponse, reply: HttpReply, clock: Clock) {
   response.writeHead(reply.status, { ...headersOf(reply), connection: 'close' }).write(reply.body);
   const over = new AbortController();
   let left = LINGER_BYTES;

@@ -4,11 +4,7 @@ import { link, readFile, rm, writeFile } from 'node:fs/promises';
  * Reads the text of a file that is written once; creates it if it is missing. Programs that start at the same time get
  * the same text: the file is flushed to disk, and then linked to its name, which is atomic.
  */
-export async function readOrCreate(
-  file: string,
-  make: () => string | Promise<string>,
-  mode = 0o666,
-): Promise<string> {
+export async function readOrCreate(file: string, make: () => string | Promise<string>, mode = 0o666) {
   const kept = await textOf(file);
   if (kept !== undefined) return kept.trim();
   const unfinished = `${file}.${process.pid}`;

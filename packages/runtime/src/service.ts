@@ -48,9 +48,8 @@ export function service(
       await body({ signal: controller.signal, ready: ready.resolve });
       if (!controller.signal.aborted) failure = new Error(`${name} ended by itself`);
     } catch (error) {
-      if (!(controller.signal.aborted && isStopped(error))) {
+      if (!(controller.signal.aborted && isStopped(error)))
         failure = error instanceof Error ? error : new Error(messageOf(error));
-      }
     }
     ready.reject(failure ?? new Stopped(name));
     ended.resolve(failure);
