@@ -63,10 +63,7 @@ const LOOK_AGAIN_MS = 10_000;
 /** Least time between two readings of the report's expensive part, ms. */
 const WORKLOAD_EVERY_MS = 60_000;
 
-/**
- * Runs the daemon until the signal aborts; resolves after a clean stop.
- * @throws Unusable if it can't run, or a defect
- */
+/** Runs the daemon until the signal aborts and it has stopped. @throws Unusable if it can't run, or a defect */
 export async function runDaemon(
   config: ServiceConfig,
   options: database.WorkOptions & {

@@ -125,10 +125,7 @@ const MOST_ROWS = 10_000;
 /** Of all values, except those of the first row. */
 const MOST_CHARACTERS = 16 * 1024 * 1024;
 
-/**
- * A table cut to the terminal's width, or whole records if even the titles do not fit.
- * @param vertical always records
- */
+/** A table cut to the terminal's width; records if `vertical`, or if even the titles do not fit. */
 export function tableRows({ out, err }: Pick<Shell, 'out' | 'err'>, vertical: boolean): RowPrinter {
   let titles: readonly string[] = [];
   const rows: string[][] = [];

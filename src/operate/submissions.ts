@@ -120,10 +120,7 @@ async function whereItStays(db: Db, id: string): Promise<string> {
     : endLine(submission, undefined);
 }
 
-/**
- * Checks for a JSON object without duplicate fields, of which Postgres would silently keep the last.
- * @throws UsageError
- */
+/** Checks for a JSON object without duplicate fields, of which Postgres keeps the last. @throws UsageError */
 export function checkPayload(text: string): string {
   let value: unknown;
   try {

@@ -39,11 +39,7 @@ const TAKING_MS = 30_000;
 /** How often (ms) it looks who owns the account. */
 const OWNER_MS = 1_000;
 
-/**
- * Queues a POST operation by the SQL function that analysts call.
- * @returns its ID
- * @throws SubmitRefused; AccountUnservable; the signal's reason
- */
+/** Queues a POST operation. @returns its ID @throws SubmitRefused; AccountUnservable; the signal's reason */
 export async function queueOperation(
   options: SubmitOptions,
   request: Readonly<
@@ -116,10 +112,7 @@ function installationOf({ config, db, direct, clock }: SubmitOptions) {
   return { db, host: endpointHost(direct.url, direct.variables), submit: config.submit, clock };
 }
 
-/**
- * Takes the account and sends the submission as the daemon does.
- * @returns why it can't be sent from here; undefined: it was sent, or another process has the account
- */
+/** Sends as the daemon does. @returns why that can't be done here; undefined: it was, or another has the account */
 async function sendHere(config: ServiceConfig, options: SubmitOptions, userId: string, id: string) {
   const { signal, log } = options;
   try {

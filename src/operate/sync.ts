@@ -99,10 +99,7 @@ const FIGURES = [
   ['quarantined', 'quarantined'],
 ] as const;
 
-/**
- * Runs a pass with its progress; prints its report, and on stderr the keys of unknown accounts.
- * @param line describes the progress, from the newest state of each account's collection
- */
+/** Runs a pass and prints its report. @param line the progress, from the newest state of each account's collection */
 export async function showPass<
   Each extends CollectionProgress,
   Report extends Pick<SyncReport, 'unknownKeys'> & {

@@ -74,10 +74,7 @@ interface AccountVerification
 /** A verified collection, and its keys at the service if rows of another collection depend on them. */
 type Verify = (name: CollectionName) => Promise<readonly [VerifiedCollection, ReadonlySet<string>]>;
 
-/**
- * Compares an account's collections concurrently, within its rate limit. `error` says why one can't be read.
- * @throws LeaseLost, KeyRefused; the signal's reason
- */
+/** Compares an account's collections concurrently. @throws LeaseLost, KeyRefused; the signal's reason */
 export async function verifyAccount(of: AccountVerification): Promise<VerifiedCollection[]> {
   const begun = new Map<CollectionName, ReturnType<Verify>>();
   const verify: Verify = (name) => {

@@ -236,12 +236,7 @@ export function verdict(
 }
 
 export interface Discrepancy extends Pick<UnequalItem, 'key' | 'fields'> {
-  /**
-   * - `missing`: the service has it; the mirror has no row, or one marked deleted
-   * - `extra`: the mirror has it live; the service does not have it
-   * - `different`: both have it, with different contents
-   * - `changed`: uncertain: a side changed meanwhile, or the mirror suspects the row's deletion
-   */
+  /** As of an UnequalItem; `changed`: a side changed meanwhile, or the mirror suspects the row's deletion. */
   readonly kind: 'missing' | 'extra' | 'different' | 'changed';
   /** The list that the row belongs to; '' outside lists. */
   readonly list: string;

@@ -112,12 +112,7 @@ function inEachAccount(db: Db, source: RawBuilder<unknown>, inLists = false): Ra
     cross join lateral (${source} limit ${MOST_FOUND + 1}) as f limit ${MOST_FOUND + 1})`;
 }
 
-/**
- * Rows of a collection, the last changed first.
- * @param filter `state`: only rows with it; `before`: only rows with a smaller change ID
- * @returns `next`: the `before` of the next part; undefined at the end
- * @throws DatabaseUnavailable, also if it takes too long
- */
+/** The last changed rows of a collection. @returns `next`: the `before` of the next part @throws DatabaseUnavailable */
 export async function newestRows(
   db: Db,
   filter: Omit<RowAddress, 'key'> & Readonly<Record<'state' | 'before', string | undefined>>,
@@ -194,11 +189,7 @@ const RAW = 20_000;
 const ENTRIES = 100;
 const LINES = 2_000;
 
-/**
- * The row, its history, and the daemon's plans for it, on one snapshot.
- * @returns undefined if no row, event, submission or item in quarantine has the address
- * @throws DatabaseUnavailable, also if it takes too long
- */
+/** On one snapshot. @returns undefined if nothing has the address @throws DatabaseUnavailable, also if it is slow */
 export async function readRow(db: Db, row: RowAddress): Promise<RowStory | undefined> {
   return lookupSnapshot(db, async (trx, at) => {
     const stored = await storedRow(trx, row);

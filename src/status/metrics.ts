@@ -284,10 +284,7 @@ const LONGEST_TIMER_MS = 2_147_483_647;
  */
 const SAMPLE_MS = 250;
 
-/**
- * Memory, processor time, open files, event loop and garbage collection of this process.
- * @param delays delays of the event loop with the time between samples, nanoseconds
- */
+/** Metrics of this process. @param delays of the event loop, with the time between samples, nanoseconds */
 export function collectProcessMetrics(registry: Registry, delays: Pick<Delays, 'percentile' | 'reset'>) {
   collectDefaultMetrics({
     register: registry,

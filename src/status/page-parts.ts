@@ -131,10 +131,7 @@ type PageColumn<Row> = readonly [string, (row: Row) => Html | string, boolean?];
 
 const FIGURE = raw('class="figure"');
 
-/**
- * A table that a phone shows as blocks, which have no roles of their own.
- * @param name content of the first column, under `title`
- */
+/** A table that a phone shows as blocks. @param name content of the first column, under `title` */
 export function table<Row>(
   title: string,
   rows: readonly Row[],

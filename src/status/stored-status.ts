@@ -15,10 +15,7 @@ const NO_SUBMISSIONS = Object.fromEntries(
   SUBMISSION_STATES.map((state) => [state, 0]),
 ) as AccountStatus['submissions'];
 
-/**
- * The part of a status report that comes from Postgres alone, at the database's time `now`.
- * @param db a snapshot, so that figures agree while pages commit
- */
+/** The part of a report that Postgres has. @param db a snapshot, so that figures agree while pages commit */
 export async function readStoredStatus(db: Db) {
   const now = await databaseTime(db);
   type Installation = Record<'since' | 'why', string | null> & { readonly aheadMs: number | null };

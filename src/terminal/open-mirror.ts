@@ -76,11 +76,7 @@ export function demoFolder(config: Config): string {
   return join(config.dataDir, 'demo');
 }
 
-/**
- * Connects to the mirror that is meant; starts an embedded server.
- * @param command `sql`
- * @throws Unusable if there is none
- */
+/** Connects to the mirror that is meant; starts an embedded server. @throws Unusable if there is none */
 export async function reachMirror(shell: Shell, config: Config, command: string, which: Which) {
   const { database, pgBin } = config;
   const options = { ...workOptions(shell, config), command };
@@ -118,11 +114,7 @@ export function chooseMirror(own: EmbeddedState, demo: EmbeddedState, configured
   return demo === 'absent' ? 'own' : 'demo';
 }
 
-/**
- * What a command gives to what it runs.
- * @param sink of the log: stdout for `start`, otherwise stderr
- * @param usual level without LOG_LEVEL: `warn` for a command that shows its progress
- */
+/** @param sink of the log: stdout for `start` @param usual level without LOG_LEVEL: `warn` beside a progress line */
 export function workOptions(
   { env, err, clock, signal, scrubber }: Shell,
   config: Config,

@@ -88,9 +88,7 @@ export function failureText(error: unknown, stack: boolean): string {
 /** Signals within this time (ms) are one Ctrl-C: a terminal and a launcher may both deliver it. */
 const SAME_SIGNAL_MS = 500;
 
-/**
- * Distinguishes the first signal, which stops the program, from an impatient one. Called with the monotonic time in ms.
- */
+/** Distinguishes the first signal, which stops the program, from an impatient one. `now` is monotonic, ms. */
 export function interrupts(): (now: number) => 'first' | 'same' | 'again' {
   let firstAt: number | undefined;
   return (now) => {
@@ -133,10 +131,7 @@ export function widthOfTerminal(terminal: Terminal): number | undefined {
     : undefined;
 }
 
-/**
- * Resolves when the reader has caught up, so that unread output takes no memory. Undefined if there is room now.
- * Rejects with the signal's reason.
- */
+/** Resolves when the reader has caught up; undefined: there is room now. Rejects with the signal's reason. */
 export function roomIn(terminal: Terminal, signal: AbortSignal): Promise<void> | undefined {
   if (terminal.writableNeedDrain !== true || terminal.once === undefined) return undefined;
   return new Promise((resolve, reject) => {

@@ -43,11 +43,7 @@ export function widthOfTitles(titles: readonly string[]): number {
   return displayWidth(titles.map(printable).join(GAP));
 }
 
-/**
- * Records below each other, like psql's `\x`.
- * @param rows raw cells, escaped here
- * @param width of the line above a record
- */
+/** Records below each other, like psql's `\x`. @param width of the line above a record */
 export function formatRecords(titles: readonly string[], rows: readonly (readonly string[])[], width = 80) {
   const names = titles.map(printable);
   const size = widest(names);

@@ -86,11 +86,7 @@ export async function makeLinks({ bin, ofNpm }: Pick<Binaries, 'bin' | 'ofNpm'>)
   return true;
 }
 
-/**
- * Copies the binaries (60 MB, some 0.2 s), readable by every user, to `<folder>/postgres-<version>`, once and
- * atomically.
- * @returns the folder of its programs
- */
+/** Copies the binaries (60 MB, some 0.2 s), readable by every user, once and atomically. @returns their new folder */
 export async function copyBinaries(from: Binaries, folder: string): Promise<string> {
   const root = join(folder, `postgres-${from.version}`, 'native');
   if (!(await exists(root))) {

@@ -102,10 +102,7 @@ function isTransient({ code, log }: Awaited<ServerProcess['exit']>): boolean {
   return code === 0 || TRANSIENT.test(log);
 }
 
-/**
- * @returns undefined while the server starts or stops
- * @throws Unusable for a wrong password, DatabaseUnavailable for any other refusal
- */
+/** @returns undefined while it starts or stops @throws Unusable: wrong password; DatabaseUnavailable: other refusals */
 async function tryConnect(url: string, { program, location }: ServerSetup) {
   try {
     return await openSession(url, program);
@@ -160,20 +157,14 @@ async function openSession(connectionString: string, name: string) {
   return {
     /** Resolves when the connection is closed or lost. */
     lost: lost.promise,
-    /**
-     * Gives up the shared lock and tries to take the exclusive one.
-     * @returns whether no other program is registered: none can register until this session is closed
-     */
+    /** Trades the shared lock for the exclusive one. @returns whether no other program is registered, or can be */
     async lockOthersOut(): Promise<boolean> {
       client.ref();
       await client.query('select pg_advisory_unlock_shared($1)', [LOCK]);
       const lock = 'select pg_try_advisory_lock($1) as alone';
       return (await client.query<{ alone: boolean }>(lock, [LOCK])).rows[0]?.alone === true;
     },
-    /**
-     * A collation of an index that the C library or ICU has in another version than when the texts were sorted.
-     * @returns its name and both versions, in words
-     */
+    /** A collation of an index whose version has changed since the texts were sorted, in words. */
     async foreignCollation(): Promise<string | undefined> {
       // The caller waits for the answer, perhaps with nothing else to do.
       client.ref();

@@ -57,11 +57,7 @@ export async function clustersIn(dataDir: string): Promise<ReadonlyMap<number, s
 /** Prefix of temporary folders: ensureDataDirectory removes those that a killed program left. */
 export const UNFINISHED = 'pg.new-';
 
-/**
- * Creates the folder, and checks that this user can write in it.
- * @returns its real path, by which running servers are found
- * @throws Unusable
- */
+/** Creates the folder, and checks that this user can write in it. @returns its real path @throws Unusable */
 export async function ensureWritableFolder(given: string): Promise<string> {
   try {
     await makeFolder(given);

@@ -35,10 +35,7 @@ export interface EmbeddedServer {
   readonly owned: boolean;
   /** Password of a login that can only read: created on first use, in a file beside the server's password. */
   readerPassword(): Promise<string>;
-  /**
-   * Ends this program's registration. The last program stops the server, whoever started it.
-   * Close this program's other connections before: the stop rolls open transactions back.
-   */
+  /** Ends this program's registration; the last one stops the server. Close other connections before: it rolls back. */
   stop(): Promise<void>;
 }
 

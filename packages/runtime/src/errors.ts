@@ -1,9 +1,4 @@
-/**
- * What the caller must do:
- * - `retry`: try again later
- * - `skip`: this task can't succeed; continue with others
- * - `stop`: a person must repair something first
- */
+/** What the caller must do: try again later; leave this task and go on; stop until a person repairs something. */
 export type Remedy = 'retry' | 'skip' | 'stop';
 
 export abstract class ClassifiedError extends Error {

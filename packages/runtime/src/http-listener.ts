@@ -239,10 +239,7 @@ function requests<Reply extends HttpReply>(
     });
 }
 
-/**
- * A body to its end; 413 or 503 if it is refused; undefined if its sender went away. Room is taken for what has come,
- * not for what is announced.
- */
+/** A body to its end; 413 or 503: refused; undefined: its sender went away. Room is taken for what has come. */
 function readBody(
   request: IncomingMessage,
   response: ServerResponse,

@@ -6,10 +6,7 @@ const MOST_BYTES = 8 * 2 ** 30;
 /** In memory, some 50,000 keys; the rest is in the file. */
 const CACHE_KIB = 4096;
 const PAGE_BYTES = 4096;
-/**
- * Keys in maps: of each, and of all together. More go into a table, which takes ten times as long; each new table costs
- * a look at all others.
- */
+/** Keys in maps: of each, and of all together. More go into tables, which take ten times as long. */
 const FEW = 2_000;
 const ALL_FEW = 50_000;
 
