@@ -202,10 +202,7 @@ function nameOf({ cause, what }: Problem): string {
 /** Longest text of a message, in characters. */
 const MOST_TEXT = 2_000;
 
-/**
- * The body: `text` for Slack, Mattermost and Google Chat, `content` for Discord, `data` for programs.
- * @param now time of sending, milliseconds: ages in the text are as of then
- */
+/** `text` for Slack, Mattermost and Google Chat, `content` for Discord. @param now of ages in the text, ms */
 export function notificationBody(
   { problem, beganAt, endedAt }: Pick<DueMessage, 'problem' | 'beganAt' | 'endedAt'>,
   mirror: Parameters<typeof problemTeller>[0]['mirror'],

@@ -39,13 +39,10 @@ export function briefProblem(problem: Problem, scrub: (text: string) => string):
 }
 
 /** A message of the problem's begin, or of its end if `endedAt` is set. */
-export interface DueMessage {
+export interface DueMessage extends Readonly<Record<'beganAt' | 'takenAt', Date>> {
   readonly id: string;
   readonly problem: BriefProblem;
-  readonly beganAt: Date;
   readonly endedAt: Date | null;
-  /** By the database's clock. */
-  readonly takenAt: Date;
 }
 
 export type ProblemStore = ReturnType<typeof createProblemStore>;

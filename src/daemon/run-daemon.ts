@@ -53,7 +53,6 @@ const KNOWN_ENDPOINTS = [
   ...Object.values(OPERATIONS).map(({ route }) => endpointOf({ method: 'POST', route })),
 ];
 
-/** The route of a request, and its rate limit. */
 function endpointOf({ method, route }: Pick<Exchange, 'method' | 'route'>) {
   return { route, group: rateGroup(method, route) };
 }
@@ -163,6 +162,7 @@ export async function runDaemon(
       },
     });
     const failures = failureLog(log, clock, 'daemon', (error) => writes.refused('page', error));
+    const shown = onProgress === undefined ? [] : [sumUp(onProgress)];
     const running = await createProcess({
       ...outside,
       config,
@@ -175,12 +175,7 @@ export async function runDaemon(
         if (error === undefined) writes.wentThrough('heartbeat');
         else writes.refused('heartbeat', error);
       },
-      observers: [
-        logObserver(log, failures),
-        metrics,
-        writes.observer,
-        ...(onProgress === undefined ? [] : [sumUp(onProgress)]),
-      ],
+      observers: [logObserver(log, failures), metrics, writes.observer, ...shown],
     });
     const { heartbeat, notifications, context } = running;
     ownsUntil = () => heartbeat.ownsUntil();

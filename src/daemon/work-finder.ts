@@ -110,21 +110,16 @@ function runningAmong(runners: readonly AccountRunner[]): ReadonlyMap<string, Ac
   );
 }
 
-function ringFor(
-  running: ReadonlyMap<string, Account>,
-  { hinted, submitting }: ReturnType<typeof waitingIn>,
-): void {
-  for (const userId of hinted) running.get(userId)?.bells.hints.ring();
-  for (const userId of submitting) running.get(userId)?.bells.submissions.ring();
+function ringFor(running: ReadonlyMap<string, Account>, due: ReturnType<typeof waitingIn>): void {
+  for (const userId of due.hinted) running.get(userId)?.bells.hints.ring();
+  for (const userId of due.submitting) running.get(userId)?.bells.submissions.ring();
 }
 
-interface DueRow {
+/** `pollAt`, `fullAt`: null: not due. */
+interface DueRow extends Readonly<Record<'pollAt' | 'fullAt', Date | null>> {
   readonly what: 'run' | 'next' | 'hint' | 'submission' | 'column';
   readonly userId: string;
   readonly collection: CollectionName;
-  /** Null: not due. */
-  readonly pollAt: Date | null;
-  readonly fullAt: Date | null;
   /** A stored run is later than the next time of its cron line. */
   readonly isTooLate: boolean;
 }

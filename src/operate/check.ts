@@ -17,8 +17,8 @@ import { PRIORITY } from '../service/rate-groups.ts';
 import { createTransport } from '../service/transport.ts';
 
 /**
- * A finding of a check, without secrets. `check`: its name, the same in every version (`rights`); `remedy`: what to do, in
- * words, null if `found` says it; `command`: for a shell; `sql`: for psql on the mirror's database.
+ * A finding of a check, without secrets. `check`: its name, the same in every version (`rights`); `remedy`: what to do,
+ * in words, null if `found` says it; `command`: for a shell; `sql`: for psql on the mirror's database.
  */
 export interface NamedFinding
   extends
@@ -50,7 +50,6 @@ export interface Check<C = Context> {
 
 /**
  * Runs checks concurrently; each waits for those in its `after`. After `boundMs` the rest is `unknown`.
- * @returns the findings in the order of the checks
  * @throws the reason of the context's signal, which also ends the wait for `boundMs`
  */
 export async function runChecks<C extends Pick<Context, 'clock' | 'signal'>>(

@@ -10,9 +10,9 @@ import type { Scope } from '../model/collections.ts';
 import type { Item } from '../model/page.ts';
 import type { Db } from '../postgres/db.ts';
 import { readAccount } from '../postgres/fenced.ts';
-import { shortened } from '../status/report-words.ts';
+import { shortened } from '../status/status-report.ts';
 
-/** The mirror may have older values of `ignore` (MIRROR_IGNORE_FIELDS), and has none of `exclude` (MIRROR_EXCLUDE_FIELDS). */
+/** Of `ignore` (MIRROR_IGNORE_FIELDS) the mirror may have older values, of `exclude` (MIRROR_EXCLUDE_FIELDS) none. */
 export interface StorageRules extends Readonly<Record<'ignore' | 'exclude', ReadonlySet<string>>> {
   /** Default: the rule of these two. */
   readonly rule?: ContentRule;
@@ -26,10 +26,7 @@ type FieldDifference = { readonly name: string } & Readonly<Record<'source' | 'm
  * `source`: the item's content hash; `row`: `_change_id` of the mirror's row, marked deleted or not.
  */
 export interface UnequalItem extends Readonly<Record<'key' | 'source' | 'row', string | undefined>> {
-  /**
-   * - `missing`: no row, or one marked deleted; `extra`: a live row without an item; `different`: see `fields`
-   * - `quarantined`: it can't be mirrored; `forgotten`: it was erased on request, and is not mirrored again
-   */
+  /** `missing`: no row, or one marked deleted; `extra`: a live row without an item; `forgotten`: erased on request. */
   readonly kind: 'missing' | 'extra' | 'different' | 'quarantined' | 'forgotten';
   readonly fields: readonly FieldDifference[];
   /** The row is live, and the service's present version is in quarantine. */
@@ -40,8 +37,9 @@ export interface UnequalItem extends Readonly<Record<'key' | 'source' | 'row', s
 const SHOWN = 120;
 
 /**
- * Compares items with their rows, by the expressions that write rows: every column that the daemon fills, `_raw` field by
- * field and digit by digit, `_hash`, `_verbatim`, `_deleted_at`. An equal hash is not enough: a row may be changed by hand.
+ * Compares items with their rows, by the expressions that write rows: every column that the daemon fills, `_raw` field
+ * by field and digit by digit, `_hash`, `_verbatim`, `_deleted_at`. An equal hash is not enough: a row may be changed
+ * by hand.
  * @returns the unequal items, each once
  */
 export async function compareItems(

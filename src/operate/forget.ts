@@ -279,8 +279,8 @@ async function eraseCounted(trx: Db, scope: Scope, key: string | undefined, eras
 }
 
 /**
- * Other places of a row: a condition on a table's rows `t`, which are deleted, or changed by `set`. IDs of events stay, to
- * recognize a late repetition; a submission's ID, times and `idempotency_key` stay, so that it is not sent again.
+ * Other places of a row: a condition on a table's rows `t`, which are deleted, or changed by `set`. IDs of events stay,
+ * to recognize a late repetition; a submission's ID, times and `idempotency_key` stay, so that it is not sent again.
  */
 function placesOf(
   trx: Db,

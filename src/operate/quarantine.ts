@@ -33,10 +33,8 @@ export async function quarantineAction(
         return EXIT.NO;
       }
       if (text === null) {
-        complain(
-          shell,
-          'the text of this item is not kept: its collection has too many that can’t be mirrored',
-        );
+        const why = 'its collection has too many that can’t be mirrored';
+        complain(shell, `the text of this item is not kept: ${why}`);
         return EXIT.NO;
       }
       // Verbatim, except secrets of ours that the service sent back.

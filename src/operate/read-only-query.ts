@@ -281,7 +281,7 @@ export function sqlLoginByHand(schema: string): string {
   );
 }
 
-/** The URL of the login that only reads; makes it on first use. @param url of the superuser @param password of the login */
+/** The URL of the login that only reads, made on first use. @param url of the superuser @param password of the login */
 export async function readerUrl(url: string, password: string, schema: string, program: string) {
   const reader = new URL(url);
   reader.username = sqlLogin(schema);

@@ -46,8 +46,8 @@ const PATIENCE_MS = 60_000;
 
 /**
  * Gives a column another type, beside readers and writers: a second column is filled from `_raw` in batches, and then
- * replaces the column. Rows get no new `_change_id`, `_changed_at` or version. A failed change is undone; after a SIGKILL
- * an unused column stays until the next call for the table.
+ * replaces the column. Rows get no new `_change_id`, `_changed_at` or version. A failed change is undone; after a
+ * SIGKILL an unused column stays until the next call for the table.
  * @param confirm gets what would not fit; false: nothing is done
  * @returns whether it was done
  * @throws TypeRefused; a database error 55P03 if the table stays locked; Unusable; the signal's reason
@@ -146,8 +146,8 @@ export function acceptFields(
 }
 
 /**
- * Replaces the column by the second one, in everything that shows it. Processes that write pages by the old type notice by
- * the table's version.
+ * Replaces the column by the second one, in everything that shows it. Processes that write pages by the old type notice
+ * by the table's version.
  * @param unfit numbers of values that do not fit, by account; they replace the numbers counted so far
  * @throws TypeRefused; a database error 55P03
  */

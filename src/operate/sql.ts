@@ -155,7 +155,8 @@ export function tableRows({ out, err }: Pick<Shell, 'out' | 'err'>, vertical: bo
 
 /**
  * Runs a query in the mirror, by a login that can only read.
- * @throws UsageError if there is none; StatementRefused; DatabaseUnavailable; the signal's reason; the receiver's errors
+ * @throws UsageError if there is none; StatementRefused; DatabaseUnavailable; the signal's reason; the receiver's
+ * errors
  */
 export async function askMirror(
   shell: Shell,

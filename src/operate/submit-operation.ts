@@ -165,11 +165,7 @@ export function isFinal({ state }: StoredSubmission): boolean {
   return state !== 'queued' && state !== 'sending';
 }
 
-/**
- * Waits until the submission has ended, or is on hold.
- * @param whyStuck called after each look; undefined: it progresses
- * @throws the signal's reason; RangeError if it is gone
- */
+/** Waits for the end, or a hold. @param whyStuck called at each look @throws the signal's reason; RangeError: gone */
 async function followSubmission(
   id: string,
   { db, clock, signal, onProgress }: SubmitOptions,

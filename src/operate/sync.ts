@@ -109,11 +109,7 @@ export async function showPass<
   shell: Shell,
   names: readonly string[],
   { json = false, demo = false }: Options<'json' | 'demo'>,
-  run: (
-    config: ServiceConfig,
-    options: RunOptions<Each>,
-    collections: readonly CollectionName[],
-  ) => Promise<Report>,
+  run: (config: ServiceConfig, options: RunOptions<Each>, of: readonly CollectionName[]) => Promise<Report>,
   line: (states: Iterable<Each>) => string,
   describe: (report: Report, width: number | undefined) => string,
 ): Promise<Report> {

@@ -67,7 +67,7 @@ interface AccountVerification
   extends Pick<ScopeVerification, 'context' | 'db' | 'signal'>, Required<VerifyRequest> {
   readonly config: Parameters<typeof ruleOf>[1];
   readonly onProgress: (progress: VerifyProgress) => void;
-  /** Polls before differing rows are read again, so that newer rows are no difference. Only if a daemon polls anyway. */
+  /** Polls before differing rows are read again, so that newer rows are no difference. Only in a daemon. */
   readonly catchUp?: (name: CollectionName) => Promise<void>;
 }
 

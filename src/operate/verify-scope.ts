@@ -209,8 +209,8 @@ function isExplained(kind: UnequalItem['kind'] | 'changed'): kind is 'quarantine
 }
 
 /**
- * Only what both readings show of the same item and the same version of the row counts: a mirror that caught up does not
- * show the same twice.
+ * Only what both readings show of the same item and the same version of the row counts: a mirror that caught up does
+ * not show the same twice.
  * @param second undefined: equal, or gone on both sides
  * @param deletion the mirror suspects it: it waits for the second proof, or has it
  */
@@ -251,11 +251,7 @@ export type VerifiedCollection = ReturnType<typeof notVerified>;
 export type VerifyProgress = Pick<VerifiedCollection, 'userId' | 'collection' | 'items'> &
   Partial<Pick<VerifiedCollection, 'estimate'>>;
 
-/**
- * A verification that has not taken place.
- * @param error why; null: it begins now
- * @param sample how many rows were chosen; only their pages are read; null: all rows
- */
+/** A verification that has not taken place. @param error null: it begins now @param sample chosen rows; null: all */
 export function notVerified(
   userId: string,
   collection: CollectionName,

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { DatabaseUnavailable } from '@research-mirror/runtime/errors';
 import { AT, before, sampleHit } from '../../test/support/processes/status-report.ts';
 import { sampleLookups, sampleStory } from '../../test/support/processes/sample-lookups.ts';
-import type { Hit, RowAddress } from './lookup.ts';
+import type { Hit, RowAddress } from './lookup-store.ts';
 import { lookupRoute, type Lookups } from './lookup-routes.ts';
 
 const EVIL = `<img src=x onerror=alert(1)>"'&`;

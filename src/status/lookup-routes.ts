@@ -3,12 +3,11 @@ import { formatCount as count } from '@research-mirror/runtime/figures';
 import type { HttpReply } from '@research-mirror/runtime/http-listener';
 import { messageOf } from '@research-mirror/runtime/message';
 import { COLLECTION_NAMES } from '../model/collections.ts';
-import type { newestRows, readRow, searchMirror } from './lookup-store.ts';
-import { keyOf, keyParts, LONGEST_QUERY, rowAddress, rowName, rowPath } from './lookup.ts';
-import type { RowAddress, RowStory } from './lookup.ts';
+import type { newestRows, readRow, RowAddress, RowStory, searchMirror } from './lookup-store.ts';
+import { keyOf, keyParts, LONGEST_QUERY, rowAddress, rowName, rowPath } from './lookup-store.ts';
 import { chip, foundName, moment, stateChip, table, time } from './page-parts.ts';
 import { html, type Html, htmlReply } from './reply.ts';
-import { age } from './report-words.ts';
+import { age } from './status-report.ts';
 import { stillPage } from './status-page.ts';
 
 /** Functions of lookup-store.ts. @throws DatabaseUnavailable */

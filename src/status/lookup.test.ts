@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { rowAddress, rowName, rowPath } from './lookup.ts';
+import { rowAddress, rowName, rowPath } from './lookup-store.ts';
 
 it.each([
   ['of no table', 'secrets', '7'],

@@ -1,8 +1,8 @@
 import { formatCount as count } from '@research-mirror/runtime/figures';
 import { CELL_COLUMNS, type CellColumn, NOTE_COLUMNS } from '../model/collection-columns.ts';
-import { type Hit, rowName, rowPath } from './lookup.ts';
+import { type Hit, rowName, rowPath } from './lookup-store.ts';
 import { html, type Html, raw } from './reply.ts';
-import { accountFacts, age, cellWords, deletionWords, shortened } from './report-words.ts';
+import { accountFacts, age, cellWords, deletionWords, shortened } from './status-report.ts';
 import type { AccountStatus, CollectionStatus, StatusReport, WaitingDeletion } from './status-report.ts';
 
 export interface PageData {

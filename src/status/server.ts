@@ -11,7 +11,7 @@ import { join } from 'node:path';
 import type { Config } from '../config/config.ts';
 import { listenProblem } from '../events/webhook-server.ts';
 import { lookupRoute, type Lookups } from './lookup-routes.ts';
-import type { Hit } from './lookup.ts';
+import type { Hit } from './lookup-store.ts';
 import type { Metrics } from './metrics.ts';
 import { rootOf } from './page-parts.ts';
 import {

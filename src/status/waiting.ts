@@ -5,8 +5,7 @@ import type { CollectionName } from '../model/collections.ts';
 import type { Db } from '../postgres/db.ts';
 import { PROBLEMS } from './problem.ts';
 import type { Finding } from './problems.ts';
-import { shortened } from './report-words.ts';
-import { type AccountStatus, DELETION_CAUSES, type WaitingDeletion } from './status-report.ts';
+import { type AccountStatus, DELETION_CAUSES, shortened, type WaitingDeletion } from './status-report.ts';
 
 /** Suspected deletions of one collection with the same cause. */
 export type SuspectedRows = Pick<WaitingDeletion, 'userId' | 'collection' | 'cause' | 'rows' | 'examples'> & {

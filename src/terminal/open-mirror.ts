@@ -20,10 +20,7 @@ import { hasColour, isInteractive, type Shell, shortPath } from './shell.ts';
 /** `likely`: `chooseMirror` decides. `own or new` makes the embedded database if there is none; the others fail. */
 type Which = 'likely' | 'own' | 'own or new' | 'demo';
 
-export interface Mirror extends Pick<ReachedDatabase, 'direct' | 'words'> {
-  readonly config: Config;
-  readonly db: Db;
-}
+export type Mirror = Pick<ReachedDatabase, 'direct' | 'words'> & { readonly config: Config; readonly db: Db };
 
 interface MirrorOptions {
   readonly demo?: boolean | undefined;

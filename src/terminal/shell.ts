@@ -34,14 +34,7 @@ export interface Shell {
 }
 
 /** The program's exit codes. Scripts rely on them. */
-export const EXIT = {
-  DONE: 0,
-  NO: 1,
-  USAGE: 2,
-  FAILED: 3,
-  UNKNOWN: 4,
-  INTERRUPTED: 130,
-} as const;
+export const EXIT = { DONE: 0, NO: 1, USAGE: 2, FAILED: 3, UNKNOWN: 4, INTERRUPTED: 130 } as const;
 
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 

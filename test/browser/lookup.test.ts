@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { rowPath } from '../../src/status/lookup.ts';
+import { rowPath } from '../../src/status/lookup-store.ts';
 import type { StatusServer } from '../../src/status/server.ts';
 import { isBrowserTested, startBrowser, type Browser } from '../support/processes/browser.ts';
 import { sampleLookups, sampleStory } from '../support/processes/sample-lookups.ts';

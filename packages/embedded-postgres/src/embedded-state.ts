@@ -44,11 +44,8 @@ export async function clustersIn(dataDir: string): Promise<ReadonlyMap<number, s
   for (const name of names) {
     const major = Number(/^pg(\d+)(-location)?$/.exec(name)?.[1]);
     if (Number.isNaN(major)) continue;
-    const folder = await readFile(join(dataDir, pointerName(major)), 'utf8').then(
-      (text) => text.trim(),
-      () => resolve(dataDir),
-    );
-    const pgData = join(folder, `pg${major}`);
+    const pointer = await readFile(join(dataDir, pointerName(major)), 'utf8').catch(() => undefined);
+    const pgData = join(pointer?.trim() ?? resolve(dataDir), `pg${major}`);
     if (await exists(pgData)) clusters.set(major, pgData);
   }
   return clusters;

@@ -5,19 +5,10 @@ import { promisify } from 'node:util';
 import type { Clock } from '@research-mirror/runtime/clock';
 import { textOf } from '@research-mirror/runtime/read-or-create';
 
-/** A running server, as its `postmaster.pid` describes it. */
-export interface Postmaster {
-  readonly pid: number;
-  /** Undefined while it starts. */
-  readonly port: number | undefined;
-}
-
-/** The server that runs on `pgData`; undefined: none. */
-export async function runningPostmaster(pgData: string): Promise<Postmaster | undefined> {
+/** The server that runs on `pgData`, without a port while it starts; undefined: none. */
+export async function runningPostmaster(pgData: string) {
   const found = parsePidFile(await textOf(pidFile(pgData)));
-  if (found === undefined || !isAlive(found.pid) || !(await isPostgresOn(found.pid, pgData)))
-    return undefined;
-  return found;
+  return found && isAlive(found.pid) && (await isPostgresOn(found.pid, pgData)) ? found : undefined;
 }
 
 /** The port of the last server on `pgData`; undefined: there was none. */
@@ -59,7 +50,7 @@ function pidFile(pgData: string): string {
 }
 
 /** Lines: process ID, data directory, start time, port, …; the server writes them one after another. */
-function parsePidFile(text: string | undefined): Postmaster | undefined {
+function parsePidFile(text: string | undefined) {
   const lines = (text ?? '').split('\n');
   const [pid, port] = [Number(lines[0]), Number(lines[3])];
   if (!Number.isInteger(pid) || pid <= 0) return undefined;

@@ -26,10 +26,7 @@ export async function spawnServer(
   settings: Readonly<Record<string, string>>,
   logFile: string,
 ) {
-  const size = await stat(logFile).then(
-    (found) => found.size,
-    () => 0,
-  );
+  const { size } = await stat(logFile).catch(() => ({ size: 0 }));
   if (size > MAX_LOG_BYTES) await rename(logFile, `${logFile}.1`);
   const log = await open(logFile, 'a', 0o600);
   const begin = (await log.stat()).size;

@@ -1,11 +1,7 @@
 import { mkdir, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
-/**
- * Creates a folder and its missing parents. Node's own `recursive` never ends if the parent exists but answers ENOENT
- * (`/proc`).
- * @throws the file system's error about the folder that could not be created
- */
+/** Node's own `recursive` never ends if the parent exists but answers ENOENT (`/proc`). @throws the system's error */
 export async function makeFolder(path: string): Promise<void> {
   // For an existing folder mkdir may fail with several errors, such as EEXIST and EROFS.
   const make = (): Promise<void> =>

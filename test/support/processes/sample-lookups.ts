@@ -1,4 +1,4 @@
-import type { RowStory } from '../../../src/status/lookup.ts';
+import type { RowStory } from '../../../src/status/lookup-store.ts';
 import type { Lookups } from '../../../src/status/lookup-routes.ts';
 import { AT, before } from './status-report.ts';
 
