@@ -29,7 +29,8 @@ export function pauseKeeper(
   let savedAt = Number.NEGATIVE_INFINITY;
 
   const look = async (): Promise<void> => {
-    const retired = await retiredAccounts(db);
+    const states = db.state.selectFrom('account').select('_user_id').where('state', '=', 'retired');
+    const retired = new Set((await states.execute()).map(({ _user_id: userId }) => userId));
     const runners = accounts.runners();
     for (const runner of runners) if (retired.has(runner.userId)) void runner.current()?.service.stop();
     const own: DaemonAssignment = {
@@ -126,9 +127,4 @@ async function storedPauses(db: Db, own: DaemonAssignment) {
     where c.paused_at is not null or not (c.collection = any(${[...own.collections]}::text[])
       and (${!own.allKnown} or c._user_id = any(${[...own.accounts]}::bigint[])))`;
   return rows;
-}
-
-async function retiredAccounts(db: Db): Promise<ReadonlySet<string>> {
-  const retired = db.state.selectFrom('account').select('_user_id').where('state', '=', 'retired');
-  return new Set((await retired.execute()).map(({ _user_id: userId }) => userId));
 }

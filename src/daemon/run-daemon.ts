@@ -246,7 +246,8 @@ export async function runDaemon(
       arranged = arrangeLiveViews(mirror.db).catch((error: unknown) => {
         if (!isDatabaseDown(error)) log.warn(`the order of columns in views: ${messageOf(error)}`);
       });
-      await firstEnd(started, signal);
+      const error = await Promise.race([untilAborted(signal), ...started.map((each) => each.ended)]);
+      if (error !== undefined && !signal.aborted) throw error;
     } finally {
       // In parallel: each may wait for a request that was sent, and a stop has 8 s for all.
       await Promise.all(workers.map((each) => each.stop()));
@@ -304,12 +305,6 @@ function webhookListener(
       if (refused !== undefined) metrics.deliveryJudged(refused);
     },
   });
-}
-
-/** Waits for the stop, or until a service ends by itself. @throws that service's error */
-async function firstEnd(services: readonly Service[], signal: AbortSignal): Promise<void> {
-  const error = await Promise.race([untilAborted(signal), ...services.map((each) => each.ended)]);
-  if (error !== undefined && !signal.aborted) throw error;
 }
 
 /**

@@ -56,7 +56,10 @@ export async function connectOrStart(
         return { session, url, port: running.port, owned: child?.pid === running.pid };
     } else if (running === undefined && child === undefined) {
       await clearStalePidFile(location.pgData, clock);
-      const port = wanted === 'free' ? await portToTake(location.pgData, freePortsTried > 0) : wanted;
+      // A program that lost the last server to another's stop finds the next one at the same port, if that is free.
+      const last = wanted === 'free' && freePortsTried === 0 ? await lastPort(location.pgData) : undefined;
+      const kept = last !== undefined && (await isPortFree(last)) ? last : undefined;
+      const port = wanted === 'free' ? (kept ?? (await nonEphemeralPort())) : wanted;
       child = await spawnServer(location, port, setup.settings, setup.logFile);
     }
     const wait = clock.sleep(CONNECT_INTERVAL_MS, signal).then(() => undefined);
@@ -83,12 +86,6 @@ export async function connectOrStart(
       log.info('waiting for the embedded PostgreSQL (after a crash it first recovers)');
     }
   }
-}
-
-/** The last server's port, so that a program that lost that server finds the next one; a new one if it is taken. */
-async function portToTake(pgData: string, wasTaken: boolean): Promise<number> {
-  const last = wasTaken ? undefined : await lastPort(pgData);
-  return last !== undefined && (await isPortFree(last)) ? last : nonEphemeralPort();
 }
 
 const TRANSIENT =
