@@ -2,7 +2,14 @@ import { forEachConcurrently } from '@research-mirror/runtime/concurrency/for-ea
 import { countOf, formatSpan, ordinal } from '@research-mirror/runtime/figures';
 import { messageOf } from '@research-mirror/runtime/message';
 import { COLLECTIONS } from '../model/collections.ts';
-import * as errors from '../model/errors.ts';
+import {
+  KeyRefused,
+  MalformedAnswer,
+  RateLimited,
+  RequestRefused,
+  ServiceError,
+  TransportError,
+} from '../model/errors.ts';
 import { knownKeys, otherOwner, otherService } from '../postgres/accounts.ts';
 import { PRIORITY } from '../service/rate-groups.ts';
 import { isTlsProblem } from '../service/transport.ts';
@@ -42,7 +49,7 @@ export const ACCOUNT_CHECKS: readonly Check[] = [
 async function network({ config: { service, proxy }, pings }: Context) {
   const { host, protocol } = new URL(service.url);
   const error = (await pings())[0]?.error;
-  if (!(error instanceof errors.TransportError) || isTlsProblem(error.code)) return ok(`${host} is reached`);
+  if (!(error instanceof TransportError) || isTlsProblem(error.code)) return ok(`${host} is reached`);
   const [variable, given] =
     protocol === 'https:' ? (['HTTPS_PROXY', proxy.https] as const) : (['HTTP_PROXY', proxy.http] as const);
   // Only undici evaluates NO_PROXY.
@@ -54,7 +61,7 @@ async function network({ config: { service, proxy }, pings }: Context) {
 
 async function tls({ config, pings }: Context) {
   const error = (await pings())[0]?.error;
-  if (!(error instanceof errors.TransportError)) {
+  if (!(error instanceof TransportError)) {
     const isEncrypted = config.service.url.startsWith('https:');
     return ok(isEncrypted ? 'the certificate is trusted' : 'none: the service is at loopback');
   }
@@ -65,15 +72,12 @@ async function baseUrl({ config, pings }: Context) {
   const { url } = config.service;
   const error = (await pings())[0]?.error;
   if (isAnswered(error)) return ok(url);
-  if (
-    error instanceof errors.MalformedAnswer ||
-    (error instanceof errors.RequestRefused && error.status < 500)
-  ) {
+  if (error instanceof MalformedAnswer || (error instanceof RequestRefused && error.status < 500)) {
     return broken(`something else than the service answers at ${url}: ${messageOf(error)}`, {
       remedy: 'set MIRROR_API_URL to the address of the service, without /v1 and what follows it',
     });
   }
-  return (error instanceof errors.ServiceError ? broken : unknown)(messageOf(error), {
+  return (error instanceof ServiceError ? broken : unknown)(messageOf(error), {
     remedy:
       'the service is in trouble: tell its operator where that lasts; mirroring goes on by itself when it answers',
   });
@@ -89,7 +93,7 @@ function judgeKeys(pings: Awaited<ReturnType<Context['pings']>>) {
     const { error } = ping;
     const place = keyPlaces([ping], pings.length);
     if (error === undefined) return [];
-    if (!(error instanceof errors.KeyRefused)) return unknown(`${place}: ${messageOf(error)}`, SOON);
+    if (!(error instanceof KeyRefused)) return unknown(`${place}: ${messageOf(error)}`, SOON);
     return broken(`${place} is refused: ${messageOf(error)}`, { remedy });
   });
   const owned = [...Map.groupBy(pings, ({ owner }) => owner)].flatMap(([owner, keys]) => {
@@ -128,9 +132,7 @@ async function endpoints(context: Context) {
       } catch (error) {
         context.signal.throwIfAborted();
         const found = `${keyPlaces([ping], pings.length)}: ${messageOf(error)}`;
-        const lasts = [errors.KeyRefused, errors.RequestRefused, errors.MalformedAnswer].some(
-          (kind) => error instanceof kind,
-        );
+        const lasts = [KeyRefused, RequestRefused, MalformedAnswer].some((kind) => error instanceof kind);
         const remedy = 'have the service permit it, or leave the collection out of MIRROR_COLLECTIONS';
         findings.push(lasts ? broken(found, { remedy }) : unknown(found, SOON));
       }
@@ -142,7 +144,7 @@ async function endpoints(context: Context) {
 
 async function rateLimit({ pings }: Context) {
   const all = await pings();
-  const limited = all.filter(({ error }) => error instanceof errors.RateLimited);
+  const limited = all.filter(({ error }) => error instanceof RateLimited);
   if (limited.length === 0) return ok('no key is used up');
   return warning(`used up (429) for ${keyPlaces(limited, all.length)}`, {
     remedy:

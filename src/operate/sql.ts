@@ -185,6 +185,7 @@ export async function askMirror(
       if (why === undefined) return;
       refused ??= why;
     }
+    shell.signal.throwIfAborted();
     throw new UsageError(
       `nothing was run: ${command} takes a login that can do nothing but read, and ` +
         `${refused ?? 'there is none'}. As a DBA, once: ${sqlLoginByHand(schema)} Then give ${command} that ` +
