@@ -15,7 +15,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { runDistribute } from '../../src/operate/distribute.ts';
 import { MIGRATIONS, programVersion } from '../../src/config/program.ts';
-import { type Database, openDatabase } from '../../src/postgres/database.ts';
+import { type Database, openDatabase } from '../../src/postgres/pool.ts';
 import { migrate, MIGRATION_BOUNDS } from '../../src/postgres/run-migrations.ts';
 import { systemClock } from '@research-mirror/runtime/clock';
 import { makeCluster } from '../../test/support/databases/distributed-database.ts';

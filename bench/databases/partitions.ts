@@ -6,7 +6,7 @@
  *     node bench/databases/partitions.ts [--versions 1000000] [--months 24] [--postgres URL]
  */
 import type pg from 'pg';
-import { openDatabase } from '../../src/postgres/database.ts';
+import { openDatabase } from '../../src/postgres/pool.ts';
 import { migrate, MIGRATION_BOUNDS } from '../../src/postgres/run-migrations.ts';
 import { MIGRATIONS, programVersion } from '../../src/config/program.ts';
 import { systemClock } from '@research-mirror/runtime/clock';

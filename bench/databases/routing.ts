@@ -12,7 +12,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type pg from 'pg';
 import { MIGRATIONS, programVersion } from '../../src/config/program.ts';
 import { runDistribute } from '../../src/operate/distribute.ts';
-import { openDatabase } from '../../src/postgres/database.ts';
+import { openDatabase } from '../../src/postgres/pool.ts';
 import { migrate, MIGRATION_BOUNDS, splitStatements } from '../../src/postgres/run-migrations.ts';
 import { systemClock } from '@research-mirror/runtime/clock';
 import { makeCluster } from '../../test/support/databases/distributed-database.ts';

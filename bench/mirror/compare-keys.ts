@@ -7,7 +7,7 @@
  *     node bench/mirror/compare-keys.ts [--rows 1000000] [--postgres URL]
  */
 import { keyStore } from '@research-mirror/runtime/kept-keys';
-import { openDatabase } from '../../src/postgres/database.ts';
+import { openDatabase } from '../../src/postgres/pool.ts';
 import { liveKeysMissing } from '../../src/mirror/live-rows.ts';
 import { driftOf } from '../../src/mirror/counters.ts';
 import { migrateTo } from '../../test/support/databases/migrated-database.ts';

@@ -9,7 +9,7 @@
  */
 import { type QueryResult, sql } from 'kysely';
 import { Db } from '../../src/postgres/db.ts';
-import { openDatabase } from '../../src/postgres/database.ts';
+import { openDatabase } from '../../src/postgres/pool.ts';
 import { readSuspects } from '../../src/status/waiting.ts';
 import { latestRows } from '../../src/status/lookup-store.ts';
 import { migrateTo } from '../../test/support/databases/migrated-database.ts';

@@ -7,13 +7,11 @@
 import { STILL } from '@research-mirror/sandbox/testing/sandbox';
 import { readPage } from '../../src/service/envelope.ts';
 import { newFields } from '../../src/mirror/write-changed.ts';
-import { columnType } from '../../src/mirror/column-plan.ts';
-import { type ColumnRegistry, domainColumn } from '../../src/mirror/column-registry.ts';
-import { contentHash, contentRule } from '../../src/mirror/classify.ts';
-import { type FieldColumn, payloadText, rowContent } from '../../src/mirror/write-rows.ts';
+import { type ColumnRegistry, columnType, domainColumn, type FieldColumn } from '../../src/mirror/columns.ts';
+import { contentHash, contentRule } from '../../src/mirror/page-record.ts';
+import { payloadText, rowContent } from '../../src/mirror/write-rows.ts';
 import { fieldSources } from '../../src/model/json-text.ts';
-import { KnownPages } from '../../src/model/known-pages.ts';
-import type { Item } from '../../src/model/page.ts';
+import { type Item, KnownPages } from '../../src/model/page.ts';
 import { readFlags } from '../support/flags.ts';
 import { print, printMachine, printTable } from '../support/report.ts';
 import { onStage } from '../support/stage.ts';

@@ -9,7 +9,7 @@ import { pageRecord } from '../../test/support/mirror/page-record.ts';
  * a DBA could have added. Ends with 1 where a page is not committed with all its good items.
  */
 import { sql } from 'kysely';
-import { openDatabase } from '../../src/postgres/database.ts';
+import { openDatabase } from '../../src/postgres/pool.ts';
 import { Mirror } from '../../src/mirror/mirror.ts';
 import { systemClock } from '@research-mirror/runtime/clock';
 import { messageOf } from '@research-mirror/runtime/message';

@@ -3,7 +3,7 @@
  * The first window can be filled at once, so short runs may show a little more than the lasting rate.
  * Virtual time: `node bench/service/budget.ts` takes seconds. Columns: requests a minute, possible, part of it, 429s.
  */
-import { GUARD_MS } from '../../src/service/slot-log.ts';
+import { GUARD_MS } from '../../src/service/slots.ts';
 import { NEAR, play, type Scenario } from '../../test/support/budget/budget-scenario.ts';
 import { slidingLog } from '../../test/support/budget/limiters.ts';
 

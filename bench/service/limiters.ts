@@ -9,7 +9,7 @@
  * used by the worst seed: the lasting rate from the tenth minute on, when odd servers are learnt: N / mean(sending i −
  * sending i − N), against N / (60 s + mean response time + guard).
  */
-import { GUARD_MS, WINDOW_MS } from '../../src/service/slot-log.ts';
+import { GUARD_MS, WINDOW_MS } from '../../src/service/slots.ts';
 import { defaultLimit, RATE_GROUPS, type RateGroup } from '../../src/service/rate-groups.ts';
 import { NEAR, play, type Outcome, type Scenario, SLOW } from '../../test/support/budget/budget-scenario.ts';
 import {

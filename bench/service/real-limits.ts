@@ -12,7 +12,7 @@
  *     node bench/service/real-limits.ts [--jobs 45000] [--lists 60] [--limit 60] [--latency-min 20] [--latency-max 200]
  *                               [--target 97] [--postgres URL]
  */
-import { GUARD_MS } from '../../src/service/slot-log.ts';
+import { GUARD_MS } from '../../src/service/slots.ts';
 import { differences } from '../../test/support/mirror/mirror-truth.ts';
 import { readFlags } from '../support/flags.ts';
 import { Claims, mean, print, printMachine, printTable } from '../support/report.ts';

@@ -17,7 +17,7 @@ import { releaseAccount } from '../postgres/lease.ts';
 import { isDatabaseDown } from '../postgres/sql-state.ts';
 import { createBudgetStore } from '../service/budget-store.ts';
 import { PRIORITY, READS } from '../service/rate-groups.ts';
-import { quote, serviceMessage } from '../service/refusal.ts';
+import { quote, serviceMessage } from '../service/envelope.ts';
 import { TRANSPORT_LIMITS } from '../service/transport.ts';
 import { explainWait, pruneSubmissions, whyCreditsTooLow } from '../submissions/stored-submissions.ts';
 import { createSubmissionStore } from '../submissions/submission-store.ts';

@@ -4,7 +4,7 @@ import type { Clock } from '@research-mirror/runtime/clock';
 import type { Doorbell } from '@research-mirror/runtime/doorbell';
 import { messageOf } from '@research-mirror/runtime/message';
 import { isStopped, type Service, service, Stopped } from '@research-mirror/runtime/service';
-import { jsonbText } from '../model/jsonb.ts';
+import { jsonbText } from '../model/values.ts';
 import { databaseTime, type Db } from '../postgres/db.ts';
 import { wake } from '../postgres/notifications.ts';
 import { sqlState } from '../postgres/sql-state.ts';

@@ -11,7 +11,7 @@ import { programVersion } from '../config/program.ts';
 import { astrayKept } from '../events/public-url.ts';
 import type { RegistrarOptions } from '../events/registrar.ts';
 import { LeaseLost } from '../model/errors.ts';
-import { KnownPages } from '../model/known-pages.ts';
+import { KnownPages } from '../model/page.ts';
 import { Privacy } from '../model/privacy.ts';
 import type { WalkEnded } from '../model/sync-events.ts';
 import { wordsOfStep } from '../postgres/clock-step.ts';

@@ -1,9 +1,8 @@
 import { sql } from 'kysely';
-import { jsonbText } from '../model/jsonb.ts';
+import { jsonbText } from '../model/values.ts';
 import { stateClass } from '../model/page.ts';
-import { takeChangeIds } from '../postgres/change-ids.ts';
+import { type Fence, fenced, takeChangeIds } from '../postgres/fenced.ts';
 import { type Db, onlyRow } from '../postgres/db.ts';
-import { type Fence, fenced } from '../postgres/fenced.ts';
 import type { TableChange } from '../postgres/notifications.ts';
 import { type Registration, type RegistrationChange, registrationState, type Seen } from './registration.ts';
 

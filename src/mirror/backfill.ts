@@ -2,11 +2,11 @@ import type { Db } from '../postgres/db.ts';
 import { sql, type RawBuilder } from 'kysely';
 import { type Fence, fenced } from '../postgres/fenced.ts';
 import type { CollectionName } from '../model/collections.ts';
-import { readRegistry } from './column-registry.ts';
+import { type FieldColumn, readRegistry } from './columns.ts';
 import { countConflicts } from './counters.ts';
 import { tableOf, dataTable, keyColumns, type Table } from './table.ts';
 import { fieldSources } from '../model/json-text.ts';
-import { columnExpression, type FieldColumn, otherValues } from './write-rows.ts';
+import { columnExpression, otherValues } from './write-rows.ts';
 
 /**
  * Fills one batch of the account's first late column: first rows, in the order of change IDs, then versions in history.

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { Item } from '../model/page.ts';
-import { changedRows, contentHash, contentRule, outcomesOf, sortPage } from './classify.ts';
+import { changedRows, contentHash, contentRule, outcomesOf, sortPage } from './page-record.ts';
 
 const EVERY_FIELD = contentRule([], []);
 

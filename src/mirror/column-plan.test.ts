@@ -10,7 +10,7 @@ import {
   planColumns,
   storableName,
   valueKind,
-} from './column-plan.ts';
+} from './columns.ts';
 
 it.each([
   ['company_url', 'company_url'],

@@ -6,7 +6,7 @@ import {
   parentsOf,
   type Scope,
 } from '../model/collections.ts';
-import { takeChangeIds } from '../postgres/change-ids.ts';
+import { takeChangeIds } from '../postgres/fenced.ts';
 import type { Db } from '../postgres/db.ts';
 import type { Operator } from '../postgres/operator-log.ts';
 import { countRows, hasParent } from './counters.ts';

@@ -3,12 +3,12 @@ import type { MissingRow } from '../model/absence.ts';
 import { collection, type CollectionName, type Scope } from '../model/collections.ts';
 import { forgottenHash } from '../model/key.ts';
 import type { Item } from '../model/page.ts';
-import { latestMoment } from '../model/timestamp-text.ts';
+import { latestMoment } from '../model/values.ts';
 import { unlessAhead } from '../postgres/clock-step.ts';
 import { allSent, type Db } from '../postgres/db.ts';
 import { readAccount } from '../postgres/fenced.ts';
-import type { ListDirection } from '../walk/order.ts';
-import type { ChangedRow } from './classify.ts';
+import type { ListDirection } from '../walk/memory.ts';
+import type { ChangedRow } from './page-record.ts';
 import {
   behind,
   dataTable,

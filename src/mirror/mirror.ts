@@ -9,18 +9,18 @@ import { Privacy, type PrivacySettings } from '../model/privacy.ts';
 import type { CollectionChange, WalkEnd } from '../model/sync-events.ts';
 import { applyDeletions, type DeletionResult } from './apply-deletions.ts';
 import { backfill } from './backfill.ts';
-import { contentHash, type ContentRule, contentRule, sortPage } from './classify.ts';
+import { contentHash, type ContentRule, contentRule, sortPage } from './page-record.ts';
 import { logWalk, saveCollection } from './sync-log.ts';
 import type { PageRecord, PageResult, ScopeChange } from './page-record.ts';
 import { recordSuspects } from './suspect-store.ts';
 import { saveScope } from './scope-store.ts';
-import type { SchemaDrift } from './column-plan.ts';
-import { StaleColumns } from './column-registry.ts';
+import type { SchemaDrift } from './columns.ts';
+import { StaleColumns } from './columns.ts';
 import { TableColumns } from './table-columns.ts';
 import { type Table, tableOf } from './table.ts';
 import { mayBeItems } from './write-carefully.ts';
 import { NewFields } from './write-changed.ts';
-import { type PageBefore, readBefore, writePage } from './write-page.ts';
+import { readBefore, writePage } from './write-page.ts';
 
 /** Attempts to write a page: new fields, columns changed by others and refused values cost one each. */
 const MAX_ATTEMPTS = 8;
@@ -45,14 +45,6 @@ export interface MirrorOptions {
   readonly history: boolean;
   /** The clock of `PageRecord.sentAfter`. */
   readonly clock: Pick<Clock, 'monotonic'>;
-}
-
-/** What the end of a walk stores without a page. */
-interface WalkStop {
-  readonly scope: ScopeChange;
-  readonly walkEnd?: WalkEnd;
-  /** Changes of the collection's freshness, in addition to those of `walkEnd`. */
-  readonly collection?: CollectionChange;
 }
 
 /** What counts as content of a collection's items, and what remains of stored ones. */
@@ -115,7 +107,8 @@ export class Mirror {
         return await fenced(
           this.#db,
           fence,
-          (trx, now, before: PageBefore) => writePage(trx, now, context, page, record, before),
+          (trx, now, before: Awaited<ReturnType<typeof readBefore>>) =>
+            writePage(trx, now, context, page, record, before),
           undefined,
           (trx) => readBefore(trx, table, page, record),
         );
@@ -157,10 +150,16 @@ export class Mirror {
 
   /**
    * Stores the end of a walk without a page: a failure, a stop, an end without an answer.
+   * @param stop.collection changes of the collection's freshness, in addition to those of `walkEnd`
    * @param obs number of the scope's last committed observation as its reader knows it; undefined: it rests on none
    * @throws Superseded, DatabaseWentBack: nothing is stored
    */
-  endWalk(fence: Fence, scope: Scope, stop: WalkStop, obs: number | undefined): Promise<void> {
+  endWalk(
+    fence: Fence,
+    scope: Scope,
+    stop: Readonly<{ scope: ScopeChange; walkEnd?: WalkEnd; collection?: CollectionChange }>,
+    obs: number | undefined,
+  ): Promise<void> {
     return fenced(this.#db, fence, async (trx, now) => {
       if (stop.walkEnd !== undefined) await logWalk(trx, stop.walkEnd, now);
       const { userId, collection } = scope;

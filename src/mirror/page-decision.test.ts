@@ -1,14 +1,13 @@
 import { NO_SUSPECTS } from '../model/absence.ts';
-import type { WholeReading } from '../walk/whole-reading.ts';
+import type { WholeReading } from '../walk/whole-walk.ts';
 import { describe, expect, it } from 'vitest';
 import { addTotals, NO_TOTALS } from '../model/sync-events.ts';
 import { NO_PAGE } from '../walk/take-page.ts';
-import type { ItemOutcome, ObservedPage, PageRecord } from './page-record.ts';
+import { countOutcomes, type ItemOutcome, type ObservedPage, type PageRecord } from './page-record.ts';
 import type { Item } from '../model/page.ts';
 import { beginFull } from '../walk/full.ts';
 import { beginPoll } from '../walk/poll.ts';
 import { newMemory } from '../walk/memory.ts';
-import { countOutcomes } from './classify.ts';
 import { decide } from './page-decision.ts';
 
 const memory = newMemory('bigint');

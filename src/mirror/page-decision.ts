@@ -8,8 +8,7 @@ import {
   type WalkEnd,
 } from '../model/sync-events.ts';
 import { checkpoint } from '../walk/checkpoint.ts';
-import { isWorthStoring, noteWritten } from '../walk/memory.ts';
-import type { WrittenRow } from '../walk/order.ts';
+import { isWorthStoring, noteWritten, type WrittenRow } from '../walk/memory.ts';
 import { judgePage } from '../walk/proof.ts';
 import type { End, Walk } from '../walk/walk.ts';
 import {

@@ -58,30 +58,30 @@ export async function readScope(db: Db, scope: Scope): Promise<StoredScope | und
   return rows.map((row) => storedScope(scope, row))[0];
 }
 
-/** Selects scopes of a collection that are to be read, and their order. */
-export interface DueScopesQuery {
-  readonly userId: string;
-  readonly collection: CollectionName;
-  /** Parents read since then are left out, unless they have become due again. */
-  readonly notReadSince: Date;
-  /** Only full walks count as read. */
-  readonly fully: boolean;
-  /** Parents that are left out: they are being read, or were read often enough. */
-  readonly except: readonly string[];
-  readonly limit: number;
-  readonly now: Date;
-  /** Which scopes go first: those whose parent's row has changed, or those unread longest. */
-  readonly first: 'changed' | 'unread';
-  /** Scopes that failed and have not rested yet: after all others, or left out. */
-  readonly resting: 'last' | 'out';
-}
-
 /**
  * Scopes to be read, of a collection that has one for each row of its parent collection. In order: those whose parent's
  * row is new or has changed, the oldest change first; then those unread longest; last those that failed, until they have
  * rested. Deleted parents have none.
+ * @param due.notReadSince parents read since then are left out, unless they have become due again
+ * @param due.fully only full walks count as read
+ * @param due.except parents that are left out: they are being read, or were read often enough
+ * @param due.first which scopes go first: those whose parent's row has changed, or those unread longest
+ * @param due.resting scopes that failed and have not rested yet: after all others, or left out
  */
-export async function dueScopes(db: Db, due: DueScopesQuery): Promise<StoredScope[]> {
+export async function dueScopes(
+  db: Db,
+  due: {
+    readonly userId: string;
+    readonly collection: CollectionName;
+    readonly notReadSince: Date;
+    readonly fully: boolean;
+    readonly except: readonly string[];
+    readonly limit: number;
+    readonly now: Date;
+    readonly first: 'changed' | 'unread';
+    readonly resting: 'last' | 'out';
+  },
+): Promise<StoredScope[]> {
   const readAt = sql.id('t', due.fully ? 'full_at' : 'last_read_at');
   // A scope that failed rests for a second after the first failure, twice as long after each further one, an hour at
   // most. The loop that repeats a failed reading (account-service.ts) waits as long, so it finds the scope rested. A

@@ -193,15 +193,13 @@ export async function suspectScopes(
 }
 
 /** Rows that a page proves absent, and the suspected deletions that it may change. */
-export interface Absence {
+const NO_ABSENCE = {
   /** In key order, `MAX_MISSING` at most. */
-  readonly missing: readonly MissingRow[];
-  readonly suspects: readonly SuspectedDeletion[];
+  missing: [] as readonly MissingRow[],
+  suspects: [] as readonly SuspectedDeletion[],
   /** Suspected returns that the page proves absent: their rows stay deleted. */
-  readonly refuted: readonly string[];
-}
-
-const NO_ABSENCE: Absence = { missing: [], suspects: [], refuted: [] };
+  refuted: [] as readonly string[],
+};
 
 /** A missing row, a suspected deletion, or both. `changedAt` is null if the row is not missing. */
 type AbsenceRow = { key: string; changedAt: Date | null } & (Omit<SuspectRow, 'key'> | { kind: null });
@@ -216,11 +214,11 @@ export async function readAbsence(
   trx: Db,
   table: Table,
   scope: Scope,
-  proof: AbsenceProof | undefined,
+  proof: AbsenceProof | null,
   keys: readonly string[],
   hasSuspects: boolean,
-): Promise<Absence> {
-  if (table.key === undefined || (proof === undefined && !hasSuspects)) return NO_ABSENCE;
+): Promise<typeof NO_ABSENCE> {
+  if (table.key === undefined || (proof === null && !hasSuspects)) return NO_ABSENCE;
   const { type } = table.key;
   const column = keyColumn(table);
   const sqlType = keyTypeName(table);
@@ -248,9 +246,9 @@ export async function readAbsence(
     select c.key, null::timestamptz as "changedAt", ${SUSPECT_COLUMNS} from ${trx.stateTable('candidate')} as c
     where ${ofSuspects} and ${condition})`;
   const parts: RawBuilder<unknown>[] = [];
-  if (proof !== undefined) parts.push(missingRows(proof));
+  if (proof !== null) parts.push(missingRows(proof));
   if (hasSuspects) parts.push(suspectsWith(withKeys(keys)));
-  if (hasSuspects && proof !== undefined) {
+  if (hasSuspects && proof !== null) {
     // Suspected returns of rows that are neither live nor on the page.
     const live = sql`
       select from ${dataTable(table)} as t
@@ -260,7 +258,7 @@ export async function readAbsence(
     );
   }
   const { rows } = await trx.sql<AbsenceRow>`${sql.join(parts, sql` union all `)}`;
-  if (proof !== undefined) {
+  if (proof !== null) {
     // Missing rows after a full first batch come with one statement per batch.
     let batch = rows.filter(({ changedAt }) => changedAt !== null);
     for (let count = batch.length; batch.length === BATCH && count < MAX_MISSING; count += batch.length) {
@@ -276,7 +274,7 @@ export async function readAbsence(
     ),
     suspects: rows.flatMap((row) => (row.kind === null ? [] : [toSuspect(row)])),
     refuted: rows.flatMap(({ key, changedAt }) =>
-      proof !== undefined && changedAt === null && !onPage.has(key) && covers(proof, type, key) ? [key] : [],
+      proof !== null && changedAt === null && !onPage.has(key) && covers(proof, type, key) ? [key] : [],
     ),
   };
 }

@@ -2,8 +2,8 @@ import { sql } from 'kysely';
 import { COLLECTION_NAMES } from '../model/collections.ts';
 import { type Db, quotedText } from '../postgres/db.ts';
 import { sqlState } from '../postgres/sql-state.ts';
-import { MAX_COLUMNS, planColumns, type PlannedColumn, type SchemaDrift } from './column-plan.ts';
-import { type ColumnRegistry, readRegistry } from './column-registry.ts';
+import { MAX_COLUMNS, planColumns, type PlannedColumn, type SchemaDrift } from './columns.ts';
+import { type ColumnRegistry, readRegistry } from './columns.ts';
 import { extendView, liveView, versionsView } from './table-views.ts';
 import { dataTable, type Table, tableOf } from './table.ts';
 

@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import { type Db, quotedText } from '../postgres/db.ts';
-import { SECOND_COLUMN } from './column-registry.ts';
+import { SECOND_COLUMN } from './columns.ts';
 import { recreateView } from './recreate-view.ts';
 import { dataTable, DOMAIN_COLUMN, keyColumns, relation, type Table } from './table.ts';
 
@@ -47,8 +47,8 @@ export function isOriginalOrder(table: Table, present: readonly string[]): boole
 /** Columns of every table that `_live` leaves out. */
 const HIDDEN_LIVE = new Set(['_deleted_at', '_hash', '_raw', '_verbatim']);
 
-/** `<table>_live`: for BI tools, without deleted rows and `_raw`. */
-export async function liveView(db: Db, table: Table): Promise<TableView> {
+/** `<table>_live`: for BI tools, without deleted rows and `_raw`. It gets each new column of its table. */
+export async function liveView(db: Db, table: Table) {
   const { rows } = await db.sql<NamedColumn>`
     select attname as name, format_type(atttypid, atttypmod) as type from pg_attribute
     where attrelid = ${relation(table)} and attnum > 0 and not attisdropped
@@ -59,12 +59,19 @@ export async function liveView(db: Db, table: Table): Promise<TableView> {
     select count(*) > 0 as done from ${db.table('_collections')}
     where collection = ${table.name} and complete_as_of is not null`;
   return {
-    suffix: '_live',
+    suffix: '_live' as '_live' | '_versions',
+    /** All its columns, in the order of a new view. */
     columns: liveOrder(table, shown),
+    /** Comments of the columns that the table lacks. */
     comments: new Map([...derived.values()].map(({ name, comment }) => [name, comment])),
-    // Until an account has read the whole collection, fields that are rare or null at first still come.
-    isOpen: (present) => read[0]?.done !== true || isOriginalOrder(table, present),
-    query: (names) => sql`
+    /**
+     * Whether a view with these columns, in this order, may still get another order. Until an account has read the
+     * whole collection, fields that are rare or null at first still come.
+     */
+    isOpen: (present: readonly string[]): boolean =>
+      read[0]?.done !== true || isOriginalOrder(table, present),
+    /** Its query for these columns, in this order. */
+    query: (names: readonly string[]) => sql`
       select ${sql.join(
         names.map((name) => {
           const key = derived.get(name);
@@ -114,7 +121,7 @@ const OF_VERSION = new Map([
 ]);
 
 /** `<table>_versions`: current and superseded versions. A column that one of the tables lacks is null there. */
-export async function versionsView(db: Db, table: Table): Promise<TableView> {
+export async function versionsView(db: Db, table: Table): ReturnType<typeof liveView> {
   const attributes = (suffix: string): RawBuilder<unknown> => sql`
     select attname, attnum, atttypid, atttypmod, attcollation from pg_attribute
     where attrelid = ${relation(table, suffix)} and attnum > 0 and not attisdropped`;
@@ -153,25 +160,16 @@ export async function versionsView(db: Db, table: Table): Promise<TableView> {
   };
 }
 
-/** A view that gets each new column of its table. */
-interface TableView {
-  readonly suffix: '_live' | '_versions';
-  /** All its columns, in the order of a new view. */
-  readonly columns: readonly string[];
-  /** Comments of the columns that the table lacks. */
-  readonly comments: ReadonlyMap<string, string>;
-  /** Whether a view with these columns, in this order, may still get another order. */
-  readonly isOpen: (present: readonly string[]) => boolean;
-  /** Its query for these columns, in this order. */
-  readonly query: (names: readonly string[]) => RawBuilder<unknown>;
-}
-
 /**
  * Adds a view's new columns. While the order is open and nothing depends on the view, it is recreated in the best
  * order; else the columns are appended in place. Grants, comments and options survive both. A missing view is created;
  * a view that was rebuilt by hand stays as it is.
  */
-export async function extendView(trx: Db, table: Table, view: TableView): Promise<void> {
+export async function extendView(
+  trx: Db,
+  table: Table,
+  view: Awaited<ReturnType<typeof liveView>>,
+): Promise<void> {
   const name = dataTable(table, view.suffix);
   const present = await presentView(trx, table, view.suffix);
   const before = present?.columns ?? [];
@@ -204,15 +202,10 @@ export async function extendView(trx: Db, table: Table, view: TableView): Promis
 }
 
 /** An existing view: its columns in order, its options (`security_invoker=true`, …), and whether we may replace it. */
-interface PresentView {
-  readonly columns: readonly string[];
-  readonly options: string | null;
-  readonly definition: string;
-  readonly owned: boolean;
-}
-
-async function presentView(db: Db, table: Table, suffix: string): Promise<PresentView | undefined> {
-  const { rows } = await db.sql<PresentView>`
+async function presentView(db: Db, table: Table, suffix: string) {
+  const { rows } = await db.sql<
+    Readonly<{ columns: string[]; options: string | null; definition: string; owned: boolean }>
+  >`
     select pg_get_viewdef(c.oid) as definition, array_to_string(c.reloptions, ', ') as options,
       pg_has_role(c.relowner, 'usage') as owned,
       array(select a.attname::text from pg_attribute a
@@ -223,7 +216,12 @@ async function presentView(db: Db, table: Table, suffix: string): Promise<Presen
 }
 
 /** Whether the view has our definition, by comparison with a view that is created for that and dropped. */
-async function isOurs(trx: Db, table: Table, view: TableView, { columns, definition, owned }: PresentView) {
+async function isOurs(
+  trx: Db,
+  table: Table,
+  view: Awaited<ReturnType<typeof liveView>>,
+  { columns, definition, owned }: NonNullable<Awaited<ReturnType<typeof presentView>>>,
+) {
   if (!owned || !columns.every((column) => view.columns.includes(column))) return false;
   const suffix = `${view.suffix}_as_written`;
   await trx.sql`create view ${dataTable(table, suffix)} as ${view.query(columns)}`;

@@ -2,20 +2,32 @@ import type { Clock } from '@research-mirror/runtime/clock';
 import { sql } from 'kysely';
 import type { Scope } from '../model/collections.ts';
 import { canonicalText, fieldSources } from '../model/json-text.ts';
-import { jsonbNumber, jsonbText } from '../model/jsonb.ts';
-import { sendChangeIds } from '../postgres/change-ids.ts';
+import { jsonbNumber, jsonbText } from '../model/values.ts';
+import { sendChangeIds } from '../postgres/fenced.ts';
 import { allSent, type Db } from '../postgres/db.ts';
-import { type ChangedRow, type ContentRule, isComparable, type StoredRow } from './classify.ts';
-import { columnValue, storableName } from './column-plan.ts';
-import { type ColumnRegistry, StaleColumns, tableVersion } from './column-registry.ts';
+import {
+  type BadItem,
+  type ChangedRow,
+  type ChangedTable,
+  type ContentRule,
+  isComparable,
+  type StoredRow,
+} from './page-record.ts';
+import {
+  type ColumnRegistry,
+  columnValue,
+  type FieldColumn,
+  StaleColumns,
+  storableName,
+  tableVersion,
+} from './columns.ts';
 import { countConflicts, countRows } from './counters.ts';
 import { recordUnfinished } from './live-rows.ts';
-import type { BadItem, ChangedTable } from './page-record.ts';
 import { markChildrenDue } from './scope-store.ts';
 import type { SeenFields } from './table-columns.ts';
 import { dataTable, hasKey, inScope, keyTypeName, type Table } from './table.ts';
 import { writeCarefully } from './write-carefully.ts';
-import { type FieldColumn, rowContent, type RowPayload, type RowWrite, writeRows } from './write-rows.ts';
+import { rowContent, type RowPayload, type RowWrite, writeRows } from './write-rows.ts';
 
 /** The page has fields without a column: add the columns and write the page again. */
 export class NewFields extends Error {
@@ -43,19 +55,12 @@ export interface PageContext {
 }
 
 /** Changed rows of a page that were sent to Postgres. */
-interface SentRows {
-  readonly written: readonly ChangedRow[];
-  readonly refused: readonly BadItem[];
-  readonly changeId: ChangedTable | undefined;
+export const NO_ROWS_SENT = {
+  written: [] as readonly ChangedRow[],
+  refused: [] as readonly BadItem[],
+  changeId: undefined as ChangedTable | undefined,
   /** Resolves once Postgres has written them; rejects with what it refuses. */
-  readonly sent: Promise<unknown>;
-}
-
-export const NO_ROWS_SENT: SentRows = {
-  written: [],
-  refused: [],
-  changeId: undefined,
-  sent: Promise.resolve(),
+  sent: Promise.resolve() as Promise<unknown>,
 };
 
 /**
@@ -68,7 +73,7 @@ export async function writeChanged(
   context: PageContext,
   scope: Scope,
   changed: readonly ChangedRow[],
-): Promise<SentRows> {
+): Promise<typeof NO_ROWS_SENT> {
   const { table, registry, rule, careful } = context;
   const payloads = changed.map((row) => ({
     row,
@@ -257,13 +262,8 @@ async function writePurged(
     where t._user_id = ${scope.userId}::bigint and ${inScope(table, scope)} and ${hasKey(table)}`;
 }
 
-/** What is stored of an item. */
-interface StoredItem {
-  /** `_raw` as text. */
-  readonly raw: string;
-  /** `_verbatim`. */
-  readonly verbatim: string | null;
-}
+/** What is stored of an item: `_raw` as text, and `_verbatim`. */
+type StoredItem = Readonly<{ raw: string; verbatim: string | null }>;
 
 /**
  * Whether an item's content equals the stored one. The stored hash may be of another rule (after a change of

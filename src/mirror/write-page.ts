@@ -1,20 +1,21 @@
 import { commitDurably, allSent, type Db } from '../postgres/db.ts';
 import {
+  type ChangedRow,
   changedRows,
   countOutcomes,
   hashesOf,
   outcomesOf,
+  type PageRecord,
+  type PageResult,
   type SortedPage,
-  withoutForgotten,
   type StoredRow,
-  type ChangedRow,
-} from './classify.ts';
+  withoutForgotten,
+} from './page-record.ts';
 import { logWalk } from './sync-log.ts';
-import { type Absence, readAbsence, saveSuspects } from './suspect-store.ts';
+import { readAbsence, saveSuspects } from './suspect-store.ts';
 import { forgottenAmong } from './live-rows.ts';
 import { NO_ROWS_SENT, type PageContext, rehashSame, writeChanged } from './write-changed.ts';
 import { decide } from './page-decision.ts';
-import type { PageRecord, PageResult } from './page-record.ts';
 import { forgetUnseen, updateQuarantine } from './quarantine.ts';
 import { unlessRefused } from './write-carefully.ts';
 import { saveScope } from './scope-store.ts';
@@ -24,24 +25,20 @@ import { isCopy, type Item } from '../model/page.ts';
 import { HAPPENED_AHEAD_MS, unlessAhead } from '../postgres/clock-step.ts';
 import { sql } from 'kysely';
 
-/** What is stored under a page's keys and of its scope, before it is written. */
-export interface PageBefore {
-  readonly stored: StoredRows;
-  /** As read without suspected deletions, which most scopes don't have. */
-  readonly absence: Absence;
-}
-
-/** Reads it in statements that are sent together: one round trip, the fence included. */
+/**
+ * Reads what is stored under a page's keys and of its scope, before it is written: one round trip, the fence included.
+ * `absence` is without suspected deletions, which most scopes don't have.
+ */
 export async function readBefore(
   trx: Db,
   table: Table,
   sorted: SortedPage,
   { scope, taken, page }: PageRecord,
-): Promise<PageBefore> {
+) {
   const keys = sorted.keyed.map(({ key }) => key);
   const [stored, absence] = await allSent(
     readStoredRows(trx, table, scope, keys),
-    readAbsence(trx, table, scope, taken.proof ?? undefined, keysOf(page?.items ?? []), false),
+    readAbsence(trx, table, scope, taken.proof, keysOf(page?.items ?? []), false),
   );
   return { stored, absence };
 }
@@ -63,7 +60,7 @@ export async function writePage(
   context: PageContext,
   sorted: SortedPage,
   record: PageRecord,
-  { stored, absence: plain }: PageBefore,
+  { stored, absence: plain }: Awaited<ReturnType<typeof readBefore>>,
 ): Promise<PageResult> {
   const { table } = context;
   const { scope, taken } = record;
@@ -74,7 +71,7 @@ export async function writePage(
   if (stored.gone || forgotten?.parent === true) return { state: 'parent_deleted' };
   const { page, forgotten: left } = withoutForgotten(sorted, items, forgotten?.keys ?? new Set());
   const absence = stored.hasSuspects
-    ? await readAbsence(trx, table, scope, taken.proof ?? undefined, keysOf(items), true)
+    ? await readAbsence(trx, table, scope, taken.proof, keysOf(items), true)
     : plain;
 
   const sentAt = new Date(at.getTime() - (context.clock.monotonic() - record.sentAfter));
@@ -134,38 +131,17 @@ function goodKeys(page: SortedPage, others: readonly { readonly index: number }[
   return page.keyed.filter(({ index }) => !not.has(index)).map(({ key }) => key);
 }
 
-interface StoredRows {
-  readonly rows: ReadonlyMap<string, StoredRow>;
-  /** The list of these items is deleted: nothing may be written (docs/design/walks.md, "Lists"). */
-  readonly gone: boolean;
-  /** The scope has suspects, which a page without proof may show. */
-  readonly hasSuspects: boolean;
-  /** The scope has items in quarantine. */
-  readonly inQuarantine: boolean;
-  /** Rows of the account were erased on request; items of the page may be among them. */
-  readonly hasForgotten: boolean;
-}
-
-interface KeyRow extends Readonly<Record<'hasSuspects' | 'inQuarantine' | 'hasForgotten', boolean | null>> {
-  /** Null in the scope's own row. */
-  readonly key: string | null;
-  readonly hash: string | null;
-  /** Of the row; in the scope's own row, of the list of these items. */
-  readonly deletedAt: Date | null;
-}
-
 /**
  * Reads the rows under a page's keys and its scope's row in one statement (docs/design/writing-a-page.md, "Classify"):
  * one lookup in the primary key for each. With `= any(keys)` PostgreSQL reads all rows of the account by another index
  * while it has no statistics, which is during the whole first load.
  */
-async function readStoredRows(
-  trx: Db,
-  table: Table,
-  scope: Scope,
-  keys: readonly string[],
-): Promise<StoredRows> {
-  const { rows } = await trx.sql<KeyRow>`
+async function readStoredRows(trx: Db, table: Table, scope: Scope, keys: readonly string[]) {
+  // The scope's own row has no key; its `deletedAt` is that of the list of these items.
+  const { rows } = await trx.sql<
+    Record<'key' | 'hash', string | null> &
+      Record<'hasSuspects' | 'inQuarantine' | 'hasForgotten', boolean | null> & { deletedAt: Date | null }
+  >`
     select null as key, null as hash, s.gone_at as "deletedAt",
       exists (select from ${trx.stateTable('candidate')} as c where c._user_id = ${scope.userId}::bigint and ${ofScope('c', scope)}) as "hasSuspects",
       exists (select from ${trx.table('quarantine')} as q
@@ -185,9 +161,12 @@ async function readStoredRows(
   );
   return {
     rows: new Map(found),
+    /** The list of these items is deleted: nothing may be written (docs/design/walks.md, "Lists"). */
     gone: (stands?.deletedAt ?? null) !== null,
+    /** The scope has suspects, which a page without proof may show. */
     hasSuspects: stands?.hasSuspects === true,
     inQuarantine: stands?.inQuarantine === true,
+    /** Rows of the account were erased on request; items of the page may be among them. */
     hasForgotten: stands?.hasForgotten === true,
   };
 }

@@ -1,10 +1,10 @@
+import { columnValue, type FieldColumn, valueKind } from './columns.ts';
 import { type RawBuilder, sql } from 'kysely';
 import type { Scope } from '../model/collections.ts';
 import { canonicalText, fieldSource, fieldSources } from '../model/json-text.ts';
-import { jsonbText } from '../model/jsonb.ts';
+import { jsonbText } from '../model/values.ts';
 import { allSent, type Db } from '../postgres/db.ts';
-import type { ChangedRow, KeyedItem } from './classify.ts';
-import { type ColumnType, columnValue, valueKind } from './column-plan.ts';
+import type { ChangedRow, KeyedItem } from './page-record.ts';
 import { archiveRows } from './history.ts';
 import { dataTable, keyColumns, keyTypeName, type Table, typeName } from './table.ts';
 
@@ -106,20 +106,6 @@ function creditsText(source: string): string | null | undefined {
     return `${mantissa}e${Number(exponent) - 2}`;
   }
   return undefined;
-}
-
-/** A field that has a column. */
-export interface FieldColumn {
-  readonly field: string;
-  readonly name: string;
-  readonly type: ColumnType;
-  /** Set for a computed column: `field` is then only the value's name in the sent row. */
-  readonly derived?: {
-    /** Fields that it is computed from. */
-    readonly from: readonly string[];
-    /** @param fields source texts, by field; undefined: NULL */
-    readonly value: (fields: ReadonlyMap<string, string>) => string | undefined;
-  };
 }
 
 /** A changed row as the write statement takes it. */

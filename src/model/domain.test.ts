@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { domainOf } from './domain.ts';
+import { domainOf } from './values.ts';
 
 it.each([
   ['acme.example', 'acme.example'],

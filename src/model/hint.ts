@@ -1,6 +1,6 @@
 import { type CollectionName, childrenOf, collection } from './collections.ts';
 import { fieldSource, fieldSources } from './json-text.ts';
-import { isJson } from './jsonb.ts';
+import { isJson } from './values.ts';
 import { readKey } from './key.ts';
 
 /** A row or a whole scope that may have changed, by an event or an answer. */

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { jsonbNumber } from './jsonb.ts';
+import { jsonbNumber } from './values.ts';
 
 // What Postgres itself says of numbers: test/integration/mirror/page/rehash.test.ts.
 it.each([

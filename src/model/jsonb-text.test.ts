@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { jsonbText, storedBody } from './jsonb.ts';
+import { jsonbText, storedBody } from './values.ts';
 
 describe('jsonbText', () => {
   it('replaces U+0000 and lone surrogates, and keeps the verbatim text aside', () => {

@@ -1,8 +1,7 @@
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { readPage } from '../service/envelope.ts';
-import { KnownPages } from './known-pages.ts';
-import type { Page } from './page.ts';
+import { KnownPages, type Page } from './page.ts';
 
 const item = fc.record(
   {

@@ -2,7 +2,7 @@ import { createHmac, hash } from 'node:crypto';
 import { COLLECTION_NAMES, COLLECTIONS, type CollectionName } from './collections.ts';
 import type { HintedRow } from './hint.ts';
 import { canonicalText, fieldSources, sliceElements } from './json-text.ts';
-import { isJson, jsonbNumber } from './jsonb.ts';
+import { isJson, jsonbNumber } from './values.ts';
 import type { OperationName } from './submission.ts';
 
 /** Of MIRROR_EXCLUDE_FIELDS or MIRROR_HASH_FIELDS: `field` at the top level, `**.field` at any depth. */

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { isPlainMoment, latestMoment, timestampText } from './timestamp-text.ts';
+import { isPlainMoment, latestMoment, timestampText } from './values.ts';
 
 describe('timestampText', () => {
   it.each([

@@ -8,7 +8,7 @@ import { MIGRATIONS, programVersion } from '../config/program.ts';
 import { hashOfKey, type Secret } from '../config/secret.ts';
 import { KeyRefused, RateLimited } from '../model/errors.ts';
 import { isCopy } from '../model/page.ts';
-import { openDatabase } from '../postgres/database.ts';
+import { openDatabase } from '../postgres/pool.ts';
 import type { Db } from '../postgres/db.ts';
 import { type DatabaseReach, reachDatabase } from '../postgres/open-mirror.ts';
 import { neededMigrations } from '../postgres/run-migrations.ts';

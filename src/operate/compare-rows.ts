@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
-import { contentHash, type ContentRule, contentRule, isComparable, sortPage } from '../mirror/classify.ts';
-import { readRegistry } from '../mirror/column-registry.ts';
+import { contentHash, type ContentRule, contentRule, isComparable, sortPage } from '../mirror/page-record.ts';
+import { readRegistry } from '../mirror/columns.ts';
 import { forgottenAmong, liveAmong } from '../mirror/live-rows.ts';
 import { itemHash, quarantinedAmong, storableText } from '../mirror/quarantine.ts';
 import { dataTable, inScope, keyTypeName, type Table, tableOf } from '../mirror/table.ts';

@@ -8,7 +8,7 @@ import { resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { loadConfig } from '../config/load.ts';
 import { MIGRATIONS } from '../config/program.ts';
-import { SECOND_COLUMN } from '../mirror/column-registry.ts';
+import { SECOND_COLUMN } from '../mirror/columns.ts';
 import { followRestoredColumns } from '../mirror/table-columns.ts';
 import { COPIED_TABLES, type CopiedTable } from '../postgres/citus.ts';
 import { databaseTime, Db, quotedName, quotedText } from '../postgres/db.ts';

@@ -7,7 +7,7 @@ import { dataTable, inParent, keyColumn, keyTypeName, ofScope, tableOf } from '.
 import { childrenOf, COLLECTIONS, type ListCollection, type Scope } from '../model/collections.ts';
 import { forgottenHash, readKey } from '../model/key.ts';
 import { listAccounts } from '../postgres/accounts.ts';
-import { beginChangeIds, endChangeIds, takeChangeIds } from '../postgres/change-ids.ts';
+import { beginChangeIds, endChangeIds, takeChangeIds } from '../postgres/fenced.ts';
 import { commitDurably, type Db, onlyRow } from '../postgres/db.ts';
 import { notifyOnce } from '../postgres/notifications.ts';
 import { logAct, type Operator, operatorOn } from '../postgres/operator-log.ts';

@@ -2,7 +2,7 @@ import { DatabaseUnavailable } from '@research-mirror/runtime/errors';
 import { sql } from 'kysely';
 import pg from 'pg';
 import type { Duplex } from 'node:stream';
-import { openDatabase } from '../postgres/database.ts';
+import { openDatabase } from '../postgres/pool.ts';
 import { type Db, quotedText } from '../postgres/db.ts';
 import { type ConnectionOptions, onConnection, PIN_SETTINGS, resolveConnection } from '../postgres/pool.ts';
 import { makeRoles } from '../postgres/roles.ts';

@@ -12,7 +12,7 @@ import type { CollectionName } from '../model/collections.ts';
 import { KeyRefused, LeaseLost } from '../model/errors.ts';
 import { rateGroup } from '../service/rate-groups.ts';
 import { readMemory } from '../walk/memory.ts';
-import { itemsOfFullPage } from '../walk/page-limit.ts';
+import { itemsOfFullPage } from '../walk/reading.ts';
 import { MOST_LISTED, notVerified, verifyScope } from './verify-scope.ts';
 import type { Discrepancy, ScopeVerification, VerifiedCollection, VerifyProgress } from './verify-scope.ts';
 

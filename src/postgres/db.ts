@@ -35,8 +35,10 @@ export class Db implements QueryExecutorProvider {
     node: Promise<RawBuilder<ServerNode>> | undefined;
     /** The last sign of life that this process wrote (installation.ts). */
     lastSign: Date | undefined;
+    /** What was read last of tables' columns, by table: equal ones are kept once for all accounts (mirror/columns.ts). */
+    readonly registries: Map<string, { readonly text: string; readonly registry: unknown }>;
   };
-  /** The change IDs of a fenced transaction (change-ids.ts). */
+  /** The change IDs of a fenced transaction (fenced.ts). */
   ids:
     | {
         /** Time by the database's clock, microseconds since 1970. */
@@ -56,7 +58,7 @@ export class Db implements QueryExecutorProvider {
   constructor(kysely: Kysely<unknown>, schema: string, known?: Db['known'], executor?: QueryExecutor) {
     this.kysely = kysely;
     this.schema = schema;
-    this.known = known ?? { commits: new Map(), node: undefined, lastSign: undefined };
+    this.known = known ?? { commits: new Map(), node: undefined, lastSign: undefined, registries: new Map() };
     this.#executor = executor;
   }
 

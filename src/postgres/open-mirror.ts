@@ -6,8 +6,7 @@ import { messageOf } from '@research-mirror/runtime/message';
 import { type Service, service, untilAborted } from '@research-mirror/runtime/service';
 import type { Config, DatabaseConfig } from '../config/config.ts';
 import { MIGRATIONS, programVersion } from '../config/program.ts';
-import { type Database, openDatabase } from './database.ts';
-import type { ConnectionOptions } from './pool.ts';
+import { type ConnectionOptions, type Database, openDatabase } from './pool.ts';
 import { migrate, MIGRATION_BOUNDS } from './run-migrations.ts';
 
 /** What the command line gives to a command's work. */

@@ -11,8 +11,7 @@ import {
 } from '../model/errors.ts';
 import { fieldSource } from '../model/json-text.ts';
 import { readKey } from '../model/key.ts';
-import type { KnownPages } from '../model/known-pages.ts';
-import { isCopy, type Page } from '../model/page.ts';
+import { isCopy, type KnownPages, type Page } from '../model/page.ts';
 import {
   type ApiContext,
   attempt,
@@ -25,7 +24,7 @@ import { NotSent } from './budget.ts';
 import { type ObjectAnswer, readObject, readPage, refuseFalseEnd, servedBy } from './envelope.ts';
 import { PRIORITY } from './rate-groups.ts';
 import { type AnswerHeaders, readRateHeaders } from './rate-headers.ts';
-import { quote, refusal } from './refusal.ts';
+import { quote, refusal } from './envelope.ts';
 import { isAnswer, PING_ROUTE } from './service-gate.ts';
 import type { HttpAnswer, Transport } from './transport.ts';
 

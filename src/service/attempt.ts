@@ -4,7 +4,7 @@ import { type AnswerMeta, type Budget, NotSent } from './budget.ts';
 import { type Priority, rateGroup } from './rate-groups.ts';
 import { TransportError } from '../model/errors.ts';
 import type { Privacy } from '../model/privacy.ts';
-import { quote, refusal } from './refusal.ts';
+import { quote, refusal } from './envelope.ts';
 import type { ServiceGate } from './service-gate.ts';
 import { type HttpAnswer, type HttpRequest, type Transport, TRANSPORT_LIMITS } from './transport.ts';
 

@@ -4,7 +4,7 @@ import { BLOCK_MEMORY_MS } from '../postgres/clock-step.ts';
 import { commitDurably, type Db, onlyRow } from '../postgres/db.ts';
 import { type Fence, fenced } from '../postgres/fenced.ts';
 import type { StateTables } from '../postgres/tables.ts';
-import { BLOCK_VALID_MS } from './reservations.ts';
+import { BLOCK_VALID_MS } from './slots.ts';
 import type { BudgetStore, FreedSlots, LearntRow, LoadedBlock, LoadedBudget } from './slot-store.ts';
 
 /** Writes an account's freed slots, in a page's transaction. */

@@ -1,6 +1,6 @@
 import { defaultLimit, type RateGroup } from './rate-groups.ts';
 import { pauseAfter, type RateHeaders, RouteLimits } from './rate-headers.ts';
-import { GUARD_MS, SlotLog, WINDOW_MS } from './slot-log.ts';
+import { GUARD_MS, SlotLog, WINDOW_MS } from './slots.ts';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 86_400_000;

@@ -1,6 +1,6 @@
 import { GroupBudget, Pace, type RateAnswer, TRUST_AFTER, UNSPACED } from './group-budget.ts';
 import { defaultLimit, RATE_GROUPS, type RateGroup, type StoredGroup } from './rate-groups.ts';
-import { WINDOW_MS } from './slot-log.ts';
+import { WINDOW_MS } from './slots.ts';
 
 /** How often the limits of routes are stored again (ms): the next process believes them for an hour. */
 const RETOLD_MS = 1_800_000;

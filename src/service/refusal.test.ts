@@ -11,7 +11,7 @@ import {
 } from '../model/errors.ts';
 import { RETRY_LIMITS } from './api.ts';
 import * as fc from 'fast-check';
-import { quote, serviceMessage } from './refusal.ts';
+import { quote, serviceMessage } from './envelope.ts';
 
 const apiOf = playedApis();
 const FALSE_END = '{"object":"list","data":[],"has_more":false,"total":9}';

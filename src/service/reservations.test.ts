@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { BLOCK_MEMORY_MS } from '../postgres/clock-step.ts';
-import { BLOCK_VALID_MS, blockSize, Reservations } from './reservations.ts';
+import { BLOCK_VALID_MS, blockSize, Reservations } from './slots.ts';
 
 function opened(size: number): Reservations {
   const reservations = new Reservations();

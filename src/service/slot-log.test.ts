@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { IN_USE_MS, SlotLog, UNANSWERED_MS, WINDOW_MS } from './slot-log.ts';
+import { IN_USE_MS, SlotLog, UNANSWERED_MS, WINDOW_MS } from './slots.ts';
 
 const T = 1_000_000;
 

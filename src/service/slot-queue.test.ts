@@ -1,7 +1,7 @@
 import { beforeEach, expect, it } from 'vitest';
 import { VirtualClock } from '@research-mirror/runtime/testing/virtual-clock';
 import { PRIORITY } from './rate-groups.ts';
-import { SlotQueue } from './slot-queue.ts';
+import { SlotQueue } from './budget.ts';
 
 let queue: SlotQueue;
 let stop: AbortController;

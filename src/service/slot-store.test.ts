@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { KeyBudget } from './key-budget.ts';
 import type { StoredGroup } from './rate-groups.ts';
-import { IN_USE_MS } from './slot-log.ts';
+import { IN_USE_MS } from './slots.ts';
 import { inherit, learntRate, type LearntRow, type LoadedBlock, StoreTime } from './slot-store.ts';
 
 /** Moments by the first process's clock, and by the second's, which began later and stands elsewhere. */

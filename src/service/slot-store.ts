@@ -2,8 +2,7 @@ import { type GroupBudget, TRUST_AFTER } from './group-budget.ts';
 import { type BudgetSnapshot, KeyBudget } from './key-budget.ts';
 import type { RateGroup, StoredGroup } from './rate-groups.ts';
 import { LONGEST_PAUSE_MS } from './rate-headers.ts';
-import { BLOCK_VALID_MS } from './reservations.ts';
-import { IN_USE_MS, UNANSWERED_MS } from './slot-log.ts';
+import { BLOCK_VALID_MS, IN_USE_MS, UNANSWERED_MS } from './slots.ts';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 86_400_000;

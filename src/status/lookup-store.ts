@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import { dataTable, DOMAIN_COLUMN, keyColumns, type Table, tableOf } from '../mirror/table.ts';
 import { collection, type CollectionName, COLLECTIONS, type KeyType } from '../model/collections.ts';
-import { domainOf } from '../model/domain.ts';
+import { domainOf } from '../model/values.ts';
 import { rowsOfAnswer } from '../model/hint.ts';
 import { MAX_TEXT_KEY_BYTES, readKey } from '../model/key.ts';
 import { databaseTime, type Db } from '../postgres/db.ts';

@@ -1,5 +1,5 @@
 import type { Config } from '../config/config.ts';
-import { MAX_COLUMNS } from '../mirror/column-plan.ts';
+import { MAX_COLUMNS } from '../mirror/columns.ts';
 import { FREE_ROWS, FREE_SHARE } from '../mirror/delete-rows.ts';
 import type { CollectionName } from '../model/collections.ts';
 import type { Db } from '../postgres/db.ts';

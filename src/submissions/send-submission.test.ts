@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { VirtualClock } from '@research-mirror/runtime/testing/virtual-clock';
 import type { OnceRequest, RawAnswer } from '../service/api.ts';
-import { refusal } from '../service/refusal.ts';
+import { refusal } from '../service/envelope.ts';
 import { TransportError } from '../model/errors.ts';
 import {
   type ClaimedSubmission,

@@ -5,7 +5,7 @@ import { addHints } from '../mirror/hint-store.ts';
 import type { CollectionName } from '../model/collections.ts';
 import { OutcomeUnknown } from '../model/errors.ts';
 import { rowsOfAnswer } from '../model/hint.ts';
-import { storedBody, type StoredBody } from '../model/jsonb.ts';
+import { storedBody, type StoredBody } from '../model/values.ts';
 import { NO_PRIVACY, type Privacy } from '../model/privacy.ts';
 import {
   type ClaimedSubmission,
@@ -14,10 +14,9 @@ import {
   type SubmissionOutcome,
   type SubmissionStore,
 } from '../model/submission.ts';
-import { takeChangeIds } from '../postgres/change-ids.ts';
+import { type Fence, fenced, takeChangeIds } from '../postgres/fenced.ts';
 import { AHEAD_MS, hasCome } from '../postgres/clock-step.ts';
 import { commitDurably, type Db } from '../postgres/db.ts';
-import { type Fence, fenced } from '../postgres/fenced.ts';
 import { maySend } from '../postgres/installation.ts';
 import { isRefusedValue } from '../postgres/sql-state.ts';
 import { LISTED_AFTER_MS } from './send-submission.ts';

@@ -17,7 +17,7 @@ import { rememberMoved, rememberProof, setOrigin } from '../postgres/accounts.ts
 import { databaseTime, type Db } from '../postgres/db.ts';
 import { type Fence, fenced } from '../postgres/fenced.ts';
 import { recordFreed } from '../service/budget-store.ts';
-import type { ListDirection } from '../walk/order.ts';
+import type { ListDirection } from '../walk/memory.ts';
 import { forgetConclusions, forgetReadings } from './recheck.ts';
 import { correctedRuns, type RunsAfter } from './schedule.ts';
 

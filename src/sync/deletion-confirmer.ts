@@ -7,17 +7,15 @@ import { addTotals, NO_TOTALS, type ReadTotals } from '../model/sync-events.ts';
 import { PRIORITY } from '../service/rate-groups.ts';
 import { confirmRows, readWhole } from './read-scope.ts';
 import type { ReadingContext } from './reading-context.ts';
-import type { ScopeSession, SessionPool } from './scope-session.ts';
+import { deleteProvenRows, type ReadWhole, type ScopeSession, type SessionPool } from './scope-session.ts';
 import {
   EMPTY_OUTCOME,
   isUnknown,
   joinOutcomes,
   type ReadOutcome,
-  type ReadWhole,
   type ScopeReading,
   type WalkResult,
 } from './walk-result.ts';
-import { deleteProvenRows } from './write-step.ts';
 
 /** Most scopes whose suspects are read side by side. */
 const WORKERS = 4;

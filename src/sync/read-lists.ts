@@ -8,14 +8,13 @@ import type { AccountStore } from './account-store.ts';
 import type { DeletionConfirmer } from './deletion-confirmer.ts';
 import { pollScope, readWhole } from './read-scope.ts';
 import type { ReadingContext } from './reading-context.ts';
-import type { SessionPool } from './scope-session.ts';
+import type { ReadWhole, SessionPool } from './scope-session.ts';
 import {
   EMPTY_OUTCOME,
   isUnknown,
   joinOutcomes,
   type ReadOutcome,
   readOutcomeOf,
-  type ReadWhole,
   type ScopeReading,
   type WalkResult,
 } from './walk-result.ts';

@@ -1,7 +1,7 @@
 import { commitDurably, type Db } from '../postgres/db.ts';
 import { sql } from 'kysely';
 import { RATE_GROUPS } from '../service/rate-groups.ts';
-import { GUARD_MS, UNANSWERED_MS, WINDOW_MS } from '../service/slot-log.ts';
+import { GUARD_MS, UNANSWERED_MS, WINDOW_MS } from '../service/slots.ts';
 import type { LearntRate } from '../service/slot-store.ts';
 import { SUSPECT_COUNTERS } from '../model/collection-columns.ts';
 import type { CollectionName } from '../model/collections.ts';

@@ -1,12 +1,17 @@
-import type { KeptKeys } from '@research-mirror/runtime/kept-keys';
+import type { KeptKeys, KeyStore } from '@research-mirror/runtime/kept-keys';
 import { Mutex } from '@research-mirror/runtime/mutex';
+import { walkBegan } from '../mirror/page-decision.ts';
+import type { PageRecord } from '../mirror/page-record.ts';
 import type { StoredScope } from '../mirror/scope-store.ts';
+import type { AbsenceProof } from '../model/absence.ts';
 import { type KeyType, type ListCollection, type Scope, scopeName } from '../model/collections.ts';
-import type { Checkpoint } from '../walk/checkpoint.ts';
-import { readMemory, type ScopeMemory } from '../walk/memory.ts';
-import { judgePair, type WholeWalk } from '../walk/pair.ts';
-import type { WholeReading } from '../walk/whole-reading.ts';
-import type { ReadingContext } from './reading-context.ts';
+import { isCopy, type Page } from '../model/page.ts';
+import type { Operator } from '../postgres/operator-log.ts';
+import { type Checkpoint, checkpoint } from '../walk/checkpoint.ts';
+import { orderGrade, readMemory, type ScopeMemory } from '../walk/memory.ts';
+import type { End, Walk } from '../walk/walk.ts';
+import { judgePair, WholeReading, type WholeWalk } from '../walk/whole-walk.ts';
+import { carryingFreed, type ReadingContext } from './reading-context.ts';
 
 /** Most hashes of items in quarantine kept for one walk: about 100 bytes each. */
 const MOST_BAD_ITEMS = 100_000;
@@ -164,4 +169,177 @@ export async function recordAbsences(
     ({ key, changedAt }) => changedAt > present.began - gracePeriodMs && !suspectKeys.has(key),
   );
   return { judged: true, raised, proven, overlooks };
+}
+
+/**
+ * Writes a page with all that belongs to it in one transaction, and updates the session with what is committed. After
+ * the last page of a whole walk, records what that walk proves.
+ * @returns the outcome, and conclusions about rows that the page or its walk lacks; undefined: its list is deleted
+ */
+export async function writeStep(
+  context: ReadingContext,
+  session: ScopeSession,
+  record: Omit<PageRecord, 'alsoInTransaction'>,
+) {
+  const { scope, obs, taken, walk, end, whole } = record;
+  const result = await carryingFreed(context, (alsoInTransaction) =>
+    context.mirror.applyPage(context.fence, { ...record, alsoInTransaction }),
+  );
+  if (walk.kind === 'full') session.fullWalk = end === undefined ? checkpoint(walk) : undefined;
+  if (result.state === 'parent_deleted') return undefined;
+
+  const { decided, changed, sentAt, counts } = result;
+  const { suspectChange, completeAsOf } = decided;
+  const previous = session.memory.whole;
+  session.committed = obs;
+  session.memory = decided.memory ?? session.memory;
+  session.everComplete ||= end?.outcome === 'complete';
+  session.polledAt = decided.scope.polledAt ?? session.polledAt;
+  session.lastReadAt = decided.scope.lastReadAt ?? session.lastReadAt;
+  session.sawBad(result.quarantined);
+  if (changed !== undefined) context.onChanged(changed);
+  if (completeAsOf !== undefined) context.source.claimComplete({ scope, completeAsOf });
+  const absences =
+    whole !== undefined && decided.whole !== undefined
+      ? await recordAbsences(context, scope, whole, decided.whole, previous, obs)
+      : NOT_JUDGED;
+  return {
+    sentAt,
+    counts,
+    judged: taken.proof?.kind === 'snapshot' || absences.judged,
+    raised: absences.raised || suspectChange.add.length > 0,
+    proven: absences.proven || suspectChange.prove.length > 0,
+    overlooks: absences.overlooks || decided.overlooks,
+    /** The scope is complete as of its request, once a proof confirms that it belongs to the account. */
+    complete: completeAsOf !== undefined,
+  };
+}
+
+/**
+ * Deletes the scope's rows that are proven gone unless the brake blocks that. Called in the scope's write lane, after
+ * the answers are proven to be the account's (`AccountSource.proveAll`).
+ * @param accept who lifts the brake
+ */
+export async function deleteProvenRows(
+  { mirror, fence, source, observer, onChanged }: ReadingContext,
+  { scope, committed }: ScopeSession,
+  accept: Operator | false,
+) {
+  source.assertOwn();
+  const result = await mirror.applyDeletions(fence, scope, { accept, obs: committed });
+  for (const table of result.changed) onChanged(table);
+  observer.deletionsJudged({ scope, deleted: result.deleted });
+  for (const [collection, deleted] of result.along) {
+    observer.deletionsJudged({ scope: { ...scope, collection, parent: '' }, deleted });
+  }
+  return result;
+}
+
+/** Most live rows of a list in trusted order for which a full walk keeps keys and contents. */
+const REMEMBERED_ROWS = 100_000;
+
+/** Suspicions and proofs of a running walk, page by page. */
+export class WalkProofs {
+  readonly #session: ScopeSession;
+  readonly #startedAt: Date;
+  /** The mirror was empty, so nothing can be missing. (A failed first load leaves rows, which may be deleted since.) */
+  readonly #firstLoad: boolean;
+  /** Every page so far was read in trusted order and shows what it lacks. */
+  #trusted = true;
+  #overlooks = false;
+  /** The rows seen by a full walk, while that may prove something. */
+  reading: WholeReading | undefined;
+  /** Time of the first request, by the database's clock. */
+  began: Date | undefined;
+  /** Rows are newly suspected. */
+  raised = false;
+  /** Rows are proven gone. */
+  proven = false;
+  /** Set once the walk has read every item of its scope. */
+  whole: ReadWhole | undefined;
+
+  /**
+   * @param startedAt start of this run of the walk
+   * @param keys store for the keys that a full walk sees
+   */
+  constructor(session: ScopeSession, walk: Walk, startedAt: Date, keys: KeyStore) {
+    this.#session = session;
+    this.#startedAt = startedAt;
+    this.#firstLoad = !session.everComplete && walk.kind === 'full' && walk.liveRows === 0;
+    if (walk.kind !== 'full') return;
+    if (!walk.resumed && !this.#firstLoad) this.reading = new WholeReading(keys);
+    session.whole = this.reading;
+    session.badItems = walk.resumed ? undefined : new Set();
+  }
+
+  /** Called for each answer before it is written. @param walk after its step @param keys of the page's items */
+  pageCame(walk: Walk, page: Page | undefined, keys: readonly string[]): void {
+    // An item without a usable key may be any row, so the page does not show what it lacks.
+    if (keys.length !== (page?.items.length ?? 0)) this.#trusted = false;
+    // A cached copy may show rows that were gone before the walk began.
+    if (!isCopy(page?.served)) {
+      for (const key of keys) this.#session.since?.keep(key, '');
+      if (walk.kind !== 'full') this.#session.whole?.sighted(keys);
+    }
+    if (walk.kind !== 'full') return;
+    // A trusted order proves what is missing, so the keys of very many rows need not be kept. (It does not prove the
+    // list's end if the service omits `has_more` or sends one item at a time.)
+    const first = this.began === undefined && page?.hasMore !== undefined && keys.length > 1;
+    const trusted = first && orderGrade(this.#session.memory) === 'trusted';
+    const needless = trusted && walk.liveRows > REMEMBERED_ROWS;
+    if (walk.restarts > 0 || needless) this.#forget();
+  }
+
+  /** @param proof what the page proves absent */
+  pageWritten(
+    walk: Walk,
+    end: End | undefined,
+    proof: AbsenceProof | null,
+    step: Absences & { readonly sentAt: Date; readonly complete: boolean },
+  ): void {
+    this.raised ||= step.raised;
+    this.proven ||= step.proven;
+    this.#overlooks ||= step.overlooks;
+    // A later answer may be older, from a cache.
+    if (this.began === undefined || step.sentAt < this.began) this.began = step.sentAt;
+    this.#trusted &&= orderGrade(this.#session.memory) === 'trusted';
+    const isPart = walk.kind === 'full' && end?.outcome === 'reached';
+    // An end with a status has no page.
+    if (!(isPart || end?.outcome === 'complete') || end.status !== undefined) return;
+    // A page proves absences after its last item only if it shows that nothing follows.
+    const isCovered = isPart || proof?.kind === 'snapshot' || proof?.through === null;
+    const resumed = walk.kind === 'full' && walk.resumed;
+    const sawAll = !resumed && (step.judged || this.#firstLoad);
+    this.whole = {
+      began: walkBegan(walk, this.#startedAt, this.began),
+      conclusive: walk.restarts === 0 && !this.#overlooks && ((this.#trusted && isCovered) || sawAll),
+      overlooks: this.#overlooks,
+      complete: step.complete,
+    };
+  }
+
+  /** The walk is over. */
+  end(walk: Walk): void {
+    if (walk.kind !== 'full') return;
+    this.#forget();
+    this.#session.badItems = undefined;
+  }
+
+  #forget(): void {
+    this.reading?.close();
+    this.reading = undefined;
+    this.#session.whole = undefined;
+  }
+}
+
+/** A walk that read every item of its scope. */
+export interface ReadWhole {
+  /** Time of its first request, by the database's clock. */
+  readonly began: Date;
+  /** All rows that it did not see are proven absent, suspected or not in the mirror. */
+  readonly conclusive: boolean;
+  /** Missing rows came or changed too recently to be suspected: the next walk decides. */
+  readonly overlooks: boolean;
+  /** Nothing is suspected: the scope is complete as of its start, once the next proof confirms it. */
+  readonly complete: boolean;
 }

@@ -5,7 +5,7 @@ import type { WalkAnswer, FullWalk, Step } from '../walk/walk.ts';
 import { beginFull } from '../walk/full.ts';
 import { step } from '../walk/step.ts';
 import { ScopeSession } from './scope-session.ts';
-import { WalkProofs } from './write-step.ts';
+import { WalkProofs } from './scope-session.ts';
 
 const DEFAULTS = {
   liveRows: 5,

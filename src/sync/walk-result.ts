@@ -1,3 +1,4 @@
+import type { ReadWhole, ScopeSession } from './scope-session.ts';
 import type { CollectionName, ListCollection } from '../model/collections.ts';
 import { KeyRefused } from '../model/errors.ts';
 import { addTotals, type CollectionChange, NO_TOTALS, type ReadTotals } from '../model/sync-events.ts';
@@ -5,7 +6,6 @@ import type { Operator } from '../postgres/operator-log.ts';
 import type { Priority } from '../service/rate-groups.ts';
 import type { End, Walk } from '../walk/walk.ts';
 import type { ReadingContext } from './reading-context.ts';
-import type { ScopeSession } from './scope-session.ts';
 
 /** What every walk of one reading of a scope is given. */
 export interface ScopeReading {
@@ -45,18 +45,6 @@ export interface WalkResult {
   readonly proven: boolean;
   /** Set if it read every item of the scope, or enough of them (`runWalk`). */
   readonly whole: ReadWhole | undefined;
-}
-
-/** A walk that read every item of its scope. */
-export interface ReadWhole {
-  /** Time of its first request, by the database's clock. */
-  readonly began: Date;
-  /** All rows that it did not see are proven absent, suspected or not in the mirror. */
-  readonly conclusive: boolean;
-  /** Missing rows came or changed too recently to be suspected: the next walk decides. */
-  readonly overlooks: boolean;
-  /** Nothing is suspected: the scope is complete as of its start, once the next proof confirms it. */
-  readonly complete: boolean;
 }
 
 /** 404 or 410: the list is gone, or the service is wrong. The list's own row decides. */

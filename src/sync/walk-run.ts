@@ -3,17 +3,19 @@ import { messageOf } from '@research-mirror/runtime/message';
 import { isStopped, Stopped } from '@research-mirror/runtime/service';
 import { failing } from '../mirror/page-decision.ts';
 import type { AtEnd } from '../mirror/page-record.ts';
-import { LeaseLost, RequestRefused } from '../model/errors.ts';
+import type { Scope } from '../model/collections.ts';
+import { AnswerTooLarge, LeaseLost, RequestRefused } from '../model/errors.ts';
+import { ageOf } from '../model/page.ts';
 import { addTotals, NO_TOTALS, type ReadTotals, totalsOf } from '../model/sync-events.ts';
 import { failureMessage } from '../postgres/sql-state.ts';
-import type { Exchange } from '../service/api.ts';
+import type { Exchange, PageRequest } from '../service/api.ts';
 import type { ScopeMemory } from '../walk/memory.ts';
 import { step } from '../walk/step.ts';
 import { NO_PAGE } from '../walk/take-page.ts';
-import type { End, FullWalk, Step, Walk } from '../walk/walk.ts';
-import { askPage, type PageAsk } from './ask-page.ts';
+import type { Ask, End, FullWalk, Step, Walk } from '../walk/walk.ts';
+import type { ReadingContext } from './reading-context.ts';
 import type { ScopeReading, WalkResult } from './walk-result.ts';
-import { deleteProvenRows, WalkProofs, writeStep } from './write-step.ts';
+import { deleteProvenRows, WalkProofs, writeStep } from './scope-session.ts';
 
 /** What follows a page: the walk's end, or its next request, sent while the page is written. */
 type Turn = End | { readonly type: 'page'; readonly next: Promise<Turn> };
@@ -296,4 +298,52 @@ class WalkRun {
 function hasLedOn(before: Walk, after: Walk): boolean {
   if ('todo' in before && 'todo' in after) return after.todo.length < before.todo.length;
   return after.recent.at(-1) !== before.recent.at(-1);
+}
+
+export type PageAsk = Extract<Ask, { readonly type: 'page' }>;
+
+/**
+ * Sends a walk's request. A refusal, or a page that is too large, is an answer: the walk judges it.
+ * @param broken aborted when the answer is no longer wanted
+ * @returns what the walk takes; the page, if there is one; as of when the answer is (`PageRecord.sentAfter`)
+ * @throws every other error of the request
+ */
+export async function askPage(
+  { source, clock }: Pick<ReadingContext, 'source' | 'clock'>,
+  ask: PageAsk,
+  request: Pick<ScopeReading, 'collection' | 'priority' | 'signal'> &
+    Required<Pick<PageRequest, 'onExchange'>> & { readonly scope: Scope; readonly broken: AbortSignal },
+) {
+  const { collection, scope, priority, signal, broken, onExchange } = request;
+  let sentAfter = clock.monotonic();
+  try {
+    const page = await source.page({
+      path: collection.path(scope.parent),
+      route: collection.route,
+      keyField: collection.keyField,
+      keyType: collection.keyType,
+      cursor: ask.cursor ?? undefined,
+      limit: ask.limit ?? undefined,
+      large: ask.large,
+      priority,
+      signal: broken,
+      stop: signal,
+      mayStart: () => {
+        sentAfter = clock.monotonic();
+        return true;
+      },
+      onExchange,
+    });
+    const { items, hasMore, nextCursor } = page;
+    const keys = items.map(({ key }) => key);
+    const ageMs = ageOf(page);
+    const answer = { type: 'page' as const, keys, hasMore, nextCursor, ageMs };
+    return { answer, page, sentAfter: sentAfter - ageMs };
+  } catch (error) {
+    if (error instanceof AnswerTooLarge)
+      return { answer: { type: 'too-large' as const }, page: undefined, sentAfter };
+    if (!(error instanceof RequestRefused)) throw error;
+    const answer = { type: 'refused' as const, status: error.status, message: messageOf(error) };
+    return { answer, page: undefined, sentAfter };
+  }
 }

@@ -4,10 +4,9 @@ import { describe, expect, it } from 'vitest';
 import type { SuspectChange } from '../model/absence.ts';
 import type { Page } from '../model/page.ts';
 import type { Scope } from '../model/collections.ts';
-import type { WholeWalk } from '../walk/pair.ts';
+import { WholeReading, type WholeWalk } from '../walk/whole-walk.ts';
 import type { ReadingContext } from './reading-context.ts';
 import { recordAbsences } from './scope-session.ts';
-import { WholeReading } from '../walk/whole-reading.ts';
 
 const scope: Scope = { userId: '7', collection: 'research_jobs', parent: '' };
 const GRACE_PERIOD = 60_000;

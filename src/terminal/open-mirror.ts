@@ -11,7 +11,7 @@ import type { Config, DatabaseConfig, ServiceConfig } from '../config/config.ts'
 import { loadConfig } from '../config/load.ts';
 import { MIGRATIONS, programVersion } from '../config/program.ts';
 import { Secret } from '../config/secret.ts';
-import { openDatabase, TRANSACTION_BOUNDS, type TransactionBounds } from '../postgres/database.ts';
+import { openDatabase, TRANSACTION_BOUNDS, type TransactionBounds } from '../postgres/pool.ts';
 import type { Db } from '../postgres/db.ts';
 import { reachDatabase, type ReachedDatabase, type WorkOptions } from '../postgres/open-mirror.ts';
 import { neededMigrations } from '../postgres/run-migrations.ts';

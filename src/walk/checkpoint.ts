@@ -1,5 +1,5 @@
 import { type ScopeMemory, usableDirection } from './memory.ts';
-import { afterTooLarge, itemsOfFullPage, limitToAsk, lowerLimit } from './page-limit.ts';
+import { afterTooLarge, itemsOfFullPage, limitToAsk, lowerLimit } from './reading.ts';
 import { AT_TOP, type Keyless, newReading, type Position, type Reading } from './reading.ts';
 import type { Ask, End, FullWalk, Step, Walk } from './walk.ts';
 

@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest';
-import { newMemory, type ScopeMemory } from './memory.ts';
-import type { ListDirection } from './order.ts';
+import { type ListDirection, newMemory, type ScopeMemory } from './memory.ts';
 import { beginFull, hasReadThrough } from './full.ts';
 import type { FullWalk } from './walk.ts';
 

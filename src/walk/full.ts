@@ -1,6 +1,5 @@
 import { advance, advanceByFull } from './frontier.ts';
-import { usableDirection, type ScopeMemory } from './memory.ts';
-import { compareInList } from './order.ts';
+import { compareInList, type ScopeMemory, usableDirection } from './memory.ts';
 import type { WalkedPage } from './take-page.ts';
 import { endWith, fromTop, giveUp, goOn, stepBack } from './checkpoint.ts';
 import { newReading, readAsOf, type Reading } from './reading.ts';

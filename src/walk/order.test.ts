@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { newReading, type Reading } from './reading.ts';
-import { gradeOf, NO_EVIDENCE, observeChanges, observeOrder, type OrderEvidence } from './order.ts';
+import { gradeOf, NO_EVIDENCE, observeChanges, observeOrder, type OrderEvidence } from './memory.ts';
 
 const TOP = newReading(0);
 /** It goes on after row 6, the last one that it read. */

@@ -1,12 +1,5 @@
 import { expect, it } from 'vitest';
-import {
-  afterPage,
-  afterTooLarge,
-  FIRST_LIMIT,
-  limitToAsk,
-  lowerLimit,
-  type PageLimit,
-} from './page-limit.ts';
+import { afterPage, afterTooLarge, FIRST_LIMIT, limitToAsk, lowerLimit, type PageLimit } from './reading.ts';
 
 function came(limit: PageLimit, pages: number): PageLimit {
   let after = limit;

@@ -1,6 +1,8 @@
 import { expect, it } from 'vitest';
 import { newReading, type Reading } from './reading.ts';
-import { pageVerdict, type PageFacts } from './take-page.ts';
+import { pageVerdict } from './take-page.ts';
+
+type PageFacts = Parameters<typeof pageVerdict>[0];
 
 /** A walk that has read 9, 8 and 7, in a list without a known order, and asks for what follows. */
 const ASKED: Reading = { ...newReading(0), cursor: '7', recent: ['9', '8', '7'], first: '9', pages: 1 };

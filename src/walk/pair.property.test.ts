@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { scratchKeys } from '@research-mirror/runtime/testing/scratch-keys';
 import { describe, expect, it } from 'vitest';
 import { runs } from '../../test/support/effort.ts';
-import { WalkSequence } from './pair.ts';
+import { WalkSequence } from './whole-walk.ts';
 
 /** Keys and contents as a walk sees them: with repetitions, changes, and keys that only look alike. */
 const SEEN = fc.array(

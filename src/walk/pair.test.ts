@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { NO_SUSPECTS, type SuspectedDeletion } from '../model/absence.ts';
-import { judgePair, type WholeWalk } from './pair.ts';
+import { judgePair, type WholeWalk } from './whole-walk.ts';
 
 const GRACE_PERIOD = 60_000;
 const FIRST: WholeWalk = { digest: 'a', began: 0, ended: 10_000 };

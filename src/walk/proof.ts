@@ -7,7 +7,7 @@ import type {
 } from '../model/absence.ts';
 import { isCopy, type Served } from '../model/page.ts';
 import { orderGrade, type ScopeMemory } from './memory.ts';
-import { isSecondProof } from './pair.ts';
+import { isSecondProof } from './whole-walk.ts';
 import { askedAfter, type Reading } from './reading.ts';
 import type { PageProof, TakenPage, Walk } from './walk.ts';
 
@@ -47,29 +47,27 @@ export function proofFor(walk: Walk, proof: AbsenceProof | null): PageProof | nu
   return walk.kind === 'confirm' ? { ...proof, raises: walk.keys } : null;
 }
 
-/** A written page and the rows that it may prove absent. Times are milliseconds of the database's clock. */
-export interface PageView extends Pick<TakenPage, 'proof' | 'contradiction'> {
-  /** When the request was sent. */
-  readonly sentAt: number;
-  /** Freshness of the answer; left out: unknown. */
-  readonly served?: Served | undefined;
-  /** Keys of all items, those in quarantine included: the service has them. */
-  readonly seen: readonly string[];
-  /** Keys of items that are not believed yet. */
-  readonly deferred: readonly string[];
-  /** Live rows that the proof shows absent. */
-  readonly missing: readonly MissingRow[];
-  /** Suspected deletions among all these keys. */
-  readonly suspects: readonly SuspectedDeletion[];
-  readonly gracePeriodMs: number;
-}
-
 /**
  * How a page changes the suspected deletions (docs/design/deletions.md, "Suspected deletions"). A sighting withdraws
  * one. A first proof adds one, unless the row came or changed within the grace period: a stale replica may not know it
  * yet. A second proof confirms it.
+ * @param view.sentAt when the request was sent; times are milliseconds of the database's clock
+ * @param view.seen keys of all items, those in quarantine included: the service has them
+ * @param view.deferred keys of items that are not believed yet
+ * @param view.missing live rows that the proof shows absent
+ * @param view.suspects suspected deletions among all these keys
  */
-export function judgePage(view: PageView): SuspectChange {
+export function judgePage(
+  view: Pick<TakenPage, 'proof' | 'contradiction'> & {
+    readonly sentAt: number;
+    readonly served?: Served | undefined;
+    readonly seen: readonly string[];
+    readonly deferred: readonly string[];
+    readonly missing: readonly MissingRow[];
+    readonly suspects: readonly SuspectedDeletion[];
+    readonly gracePeriodMs: number;
+  },
+): SuspectChange {
   const { proof, sentAt, gracePeriodMs, contradiction } = view;
   const suspects = new Map(
     view.suspects

@@ -1,9 +1,7 @@
-import { mayBeFew } from './page-limit.ts';
-import { usableDirection, type ScopeMemory } from './memory.ts';
-import { compareInList, type ListDirection } from './order.ts';
+import { mayBeFew, newReading } from './reading.ts';
+import { compareInList, type ListDirection, type ScopeMemory, usableDirection } from './memory.ts';
 import type { WalkedPage } from './take-page.ts';
 import { endWith, fromTop, giveUp, goOn, stepBack } from './checkpoint.ts';
-import { newReading } from './reading.ts';
 import type { ConfirmWalk, RefreshWalk, Step } from './walk.ts';
 import { afterComplete } from './full.ts';
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { isSecondProof } from './pair.ts';
+import { isSecondProof } from './whole-walk.ts';
 
 const gracePeriod = fc.integer({ min: 0, max: 600_000 });
 const moment = fc.integer({ min: 0, max: 10_000_000 });

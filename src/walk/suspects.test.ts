@@ -1,7 +1,9 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { NO_SUSPECTS, type SuspectedDeletion, type SuspectKind } from '../model/absence.ts';
-import { judgePage, type PageView } from './proof.ts';
+import { judgePage } from './proof.ts';
+
+type PageView = Parameters<typeof judgePage>[0];
 
 const GRACE_PERIOD = 60_000;
 const SENT = 1_000_000;

@@ -1,10 +1,14 @@
 import type { PagePlace } from '../model/page.ts';
 import { acceptedLimit, limitOf, withMoreItems } from './checkpoint.ts';
-import { type ScopeMemory, usableDirection } from './memory.ts';
-import { compareInList, type ListDirection, type Observation, observeOrder } from './order.ts';
-import { afterPage, itemsOfFullPage } from './page-limit.ts';
+import {
+  compareInList,
+  type ListDirection,
+  observeOrder,
+  type ScopeMemory,
+  usableDirection,
+} from './memory.ts';
 import { proofOf } from './proof.ts';
-import { askedAfter, type Position, type Reading, RECENT } from './reading.ts';
+import { afterPage, askedAfter, itemsOfFullPage, type Position, type Reading, RECENT } from './reading.ts';
 import type { TakenPage, WalkAnswer } from './walk.ts';
 
 type PageAnswer = Extract<WalkAnswer, { type: 'page' }>;
@@ -122,7 +126,7 @@ function learn(
   reading: Reading,
   memory: ScopeMemory,
   { keys, hasMore, nextCursor }: PageAnswer,
-  observed: Observation | undefined,
+  observed: ReturnType<typeof observeOrder> | undefined,
 ): ScopeMemory {
   const accepted = acceptedLimit(reading, memory);
   const asked = limitOf(reading, memory);
@@ -146,7 +150,7 @@ function refutesFew({ few, rung }: Reading, hasMore: boolean | undefined): boole
  * What a page's `next_cursor` says. Null counts if the service has offered cursors (others may always send it); a
  * missing field counts only after an offered cursor.
  */
-function offersOf(reading: Reading, memory: ScopeMemory, { nextCursor }: PageAnswer): PageFacts['offers'] {
+function offersOf(reading: Reading, memory: ScopeMemory, { nextCursor }: PageAnswer) {
   if (typeof nextCursor === 'string') return 'one';
   if (nextCursor === null) return memory.cursors === 'ids' ? undefined : 'none';
   return reading.token ? 'none' : undefined;
@@ -209,43 +213,36 @@ function positionAfter(
  * Verdict on a page:
  * - `on`: it has new items, and the walk continues after them
  * - `again`: it has nothing new, but repeats an item whose successors are unknown: the walk continues after that item
- * - `end`: nothing follows it
+ * - `end`: nothing follows it; `provenEnd`: the page itself proves that
  * - `stuck`: it brings the walk no further; `why` names the fault, to follow "page n …"
+ * @param page.asked the walk at the time of the request
+ * @param page.offers whether the page offers a cursor of the server's own or denies one; undefined: neither
+ * @param page.items number of its items, including those without a usable key
+ * @param page.keys in the page's order, neighbours distinct
+ * @param page.fresh those of `keys` that the walk has not read before, as far as known
+ * @param page.ordered the list has a usable order
+ * @param page.fromStart the page begins at the top of the list despite a cursor
+ * @param page.widest most items of a page so far, at most the requested number: a page with fewer was not full
+ * @param page.rows lower bound of the scope's live rows
  */
-interface PageVerdict {
-  readonly verdict: 'on' | 'again' | 'end' | 'stuck';
-  readonly why: string;
-  /** The page itself proves that nothing follows it. */
-  readonly provenEnd: boolean;
-}
-
-export interface PageFacts {
-  /** The walk at the time of the request. */
+export function pageVerdict(page: {
   readonly asked: Reading;
   readonly hasMore: boolean | undefined;
-  /** The page offers a cursor of the server's own (`one`) or denies one (`none`); undefined: neither. */
   readonly offers: 'one' | 'none' | undefined;
-  /** Items of the page, including those without a usable key. */
   readonly items: number;
-  /** Keys in the page's order, neighbours distinct. */
   readonly keys: readonly string[];
-  /** Those of `keys` that the walk has not read before, as far as known. */
   readonly fresh: readonly string[];
-  /** The list has a usable order. */
   readonly ordered: boolean;
-  /** The page begins at the top of the list despite a cursor. */
   readonly fromStart: boolean;
-  /** Most items of a page so far, at most the requested number: a page with fewer was not full. */
   readonly widest: number;
-  /** Lower bound of the scope's live rows. */
   readonly rows: number;
-}
-
-export function pageVerdict(facts: PageFacts): PageVerdict {
-  const { asked, hasMore, offers, items, keys, fresh, ordered, fromStart } = facts;
+}) {
+  const { asked, hasMore, offers, items, keys, fresh, ordered, fromStart, widest, rows } = page;
   if (items === 0) return judgeEmpty(asked, hasMore);
-  if (isCursorAlone(facts) && asked.again === null)
-    return stuck('holds nothing but the row that it begins with');
+  // If pages begin with their cursor's row, a page of that row alone is like an empty one: the row may have moved to the
+  // end. It counts once a step back has shown the row in its place.
+  const isCursorAlone = keys.length > 0 && keys.every((key) => key === asked.cursor);
+  if (isCursorAlone && asked.again === null) return stuck('holds nothing but the row that it begins with');
   if (hasMore === false) return PROVEN_END;
   // Without `has_more` it proves nothing beyond its last item.
   if (hasMore === undefined && offers === 'none' && !fromStart) return END;
@@ -254,8 +251,10 @@ export function pageVerdict(facts: PageFacts): PageVerdict {
   const further = ordered ? fresh.length > 0 : fresh.at(-1) === keys.at(-1) && !fromStart;
   if (further) return ON;
   if (fromStart) return stuck('begins at the top of the list again');
-  if (hasMore === undefined && offers !== 'one' && items < facts.widest) return PROVEN_END;
-  if (hasMore === undefined && repeatsOnlyRow(facts)) return END;
+  if (hasMore === undefined && offers !== 'one' && items < widest) return PROVEN_END;
+  // The page has only its cursor's row, and the scope has no other known row.
+  const repeatsOnlyRow = items === 1 && keys[0] === asked.cursor && widest <= 1 && rows <= 1;
+  if (hasMore === undefined && repeatsOnlyRow) return END;
   return leadsForward(asked, keys) ? AGAIN : stuck('has no new item, but does not say that none follows');
 }
 
@@ -264,22 +263,9 @@ export function pageVerdict(facts: PageFacts): PageVerdict {
  * page can show that its item is the last. So the walk ends once an empty page follows that item, the item is seen
  * again, and an empty page follows again. (That proves nothing beyond the item.)
  */
-function judgeEmpty(asked: Reading, hasMore: boolean | undefined): PageVerdict {
+function judgeEmpty(asked: Reading, hasMore: boolean | undefined) {
   if (asked.cursor === null && hasMore !== true) return PROVEN_END;
   return asked.again !== null && asked.empties > 0 ? END : stuck('is empty, which proves no end');
-}
-
-/**
- * If pages begin with their cursor's row, a page of that row alone is like an empty one: the row may have moved to the
- * end. It counts once a step back has shown the row in its place.
- */
-function isCursorAlone({ asked, keys }: PageFacts): boolean {
-  return keys.length > 0 && keys.every((key) => key === asked.cursor);
-}
-
-/** The page has only its cursor's row, and the scope has no other known row. */
-function repeatsOnlyRow({ asked, items, keys, widest, rows }: PageFacts): boolean {
-  return items === 1 && keys[0] === asked.cursor && widest <= 1 && rows <= 1;
 }
 
 /** The page ends with a row that the walk read after its cursor. */
@@ -288,11 +274,11 @@ function leadsForward({ cursor, recent }: Reading, keys: readonly string[]): boo
   return recent.indexOf(keys.at(-1) ?? '') > from;
 }
 
-const ON: PageVerdict = { verdict: 'on', why: '', provenEnd: false };
-const AGAIN: PageVerdict = { verdict: 'again', why: '', provenEnd: false };
-const END: PageVerdict = { verdict: 'end', why: '', provenEnd: false };
-const PROVEN_END: PageVerdict = { verdict: 'end', why: '', provenEnd: true };
+const ON = { verdict: 'on', why: '', provenEnd: false } as const;
+const AGAIN = { verdict: 'again', why: '', provenEnd: false } as const;
+const END = { verdict: 'end', why: '', provenEnd: false } as const;
+const PROVEN_END = { verdict: 'end', why: '', provenEnd: true } as const;
 
-function stuck(why: string): PageVerdict {
-  return { verdict: 'stuck', why, provenEnd: false };
+function stuck(why: string) {
+  return { verdict: 'stuck', why, provenEnd: false } as const;
 }

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
 import { systemClock } from '@research-mirror/runtime/clock';
 import { runDistribute, type DistributeReport } from '../../src/operate/distribute.ts';
 import { programVersion } from '../../src/config/program.ts';
-import type { Database } from '../../src/postgres/database.ts';
+import type { Database } from '../../src/postgres/pool.ts';
 import { lockMigrations, migrate, MIGRATION_BOUNDS } from '../../src/postgres/run-migrations.ts';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
 import { COLLECTION_NAMES } from '../../src/model/collections.ts';

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
 import { createBudgetStore } from '../../src/service/budget-store.ts';
-import type { Database } from '../../src/postgres/database.ts';
+import type { Database } from '../../src/postgres/pool.ts';
 import { distributeTo } from '../support/databases/distributed-database.ts';
 import { openTestDatabase } from '../support/databases/migrated-database.ts';
 import { MirroredAccount } from '../support/mirror/mirrored-account.ts';

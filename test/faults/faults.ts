@@ -91,7 +91,7 @@ export const FAULTS: readonly Fault[] = [
   {
     invariant: 3,
     fault: 'each row that is read is written, whether its content is another or not',
-    file: 'src/mirror/classify.ts',
+    file: 'src/mirror/page-record.ts',
     find: 'return known.hash === row.hash ? []',
     put: 'return known.hash === undefined ? []',
     caughtIn: 'src/mirror/classify.test.ts',
@@ -100,7 +100,7 @@ export const FAULTS: readonly Fault[] = [
   {
     invariant: 3,
     fault: 'another order of an item’s fields is a change',
-    file: 'src/mirror/classify.ts',
+    file: 'src/mirror/page-record.ts',
     find: 'canonicalText(itemSource, leaveOut) + never',
     put: 'itemSource + never',
     caughtIn: 'test/integration/mirror/page/write-page.test.ts',
@@ -109,7 +109,7 @@ export const FAULTS: readonly Fault[] = [
   {
     invariant: 3,
     fault: 'a field that is to be ignored makes a change',
-    file: 'src/mirror/classify.ts',
+    file: 'src/mirror/page-record.ts',
     find: 'new Set([...excluded, ...ignore])',
     put: 'new Set(excluded)',
     caughtIn: 'test/integration/mirror/page/write-page.test.ts',
@@ -165,7 +165,7 @@ export const FAULTS: readonly Fault[] = [
   {
     invariant: 5,
     fault: 'a row is deleted by a second look that came before the grace period was over',
-    file: 'src/walk/pair.ts',
+    file: 'src/walk/whole-walk.ts',
     find: 'if (first.at > answer.sentAt - gracePeriodMs) return false;',
     put: '',
     caughtIn: 'src/walk/second-proof.test.ts',
@@ -376,7 +376,7 @@ export const FAULTS: readonly Fault[] = [
   {
     invariant: 10,
     fault: 'a text that `jsonb` can’t hold loses its exact form',
-    file: 'src/model/jsonb.ts',
+    file: 'src/model/values.ts',
     find: 'verbatim: raw === source ? undefined : source',
     put: 'verbatim: undefined',
     caughtIn: 'src/model/jsonb-text.test.ts',

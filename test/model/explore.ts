@@ -1,5 +1,5 @@
 import { checkpoint } from '../../src/walk/checkpoint.ts';
-import { FIRST_LIMIT } from '../../src/walk/page-limit.ts';
+import { FIRST_LIMIT } from '../../src/walk/reading.ts';
 import { newMemory, type ScopeMemory } from '../../src/walk/memory.ts';
 import { firstList, possibleOperations, type ListVariant } from './list-model.ts';
 import { beginNext, READING, READING_ON, request } from './reading.ts';

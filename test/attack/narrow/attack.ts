@@ -1,4 +1,4 @@
-import { openDatabase } from '../../../src/postgres/database.ts';
+import { openDatabase } from '../../../src/postgres/pool.ts';
 import { startProxy } from '../../support/network/proxy.ts';
 import { type Attack, type GameResult, playGames } from '../support/attack.ts';
 import { Draw } from '../support/draw.ts';

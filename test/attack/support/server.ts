@@ -1,6 +1,6 @@
 import { rm } from 'node:fs/promises';
 import type pg from 'pg';
-import { openDatabase, type Database } from '../../../src/postgres/database.ts';
+import { openDatabase, type Database } from '../../../src/postgres/pool.ts';
 import { distributeMirror, hasCitus } from '../../support/databases/distributed-database.ts';
 import { migrateTo } from '../../support/databases/migrated-database.ts';
 import { ask, openPool } from '../../support/postgres/on-connection.ts';

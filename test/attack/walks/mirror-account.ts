@@ -2,7 +2,7 @@ import { createTransport, type HttpAnswer, type Transport } from '../../../src/s
 import type { Account } from '../../../src/account/account.ts';
 import type { ServiceConfig } from '../../../src/config/config.ts';
 import { loadConfig } from '../../../src/config/load.ts';
-import type { Database } from '../../../src/postgres/database.ts';
+import type { Database } from '../../../src/postgres/pool.ts';
 import { ensureAccount } from '../../../src/postgres/lease.ts';
 import { systemClock } from '@research-mirror/runtime/clock';
 import type { SyncObserver } from '../../../src/sync/reading-context.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { Database } from '../../../src/postgres/database.ts';
+import type { Database } from '../../../src/postgres/pool.ts';
 import { openTestDatabase } from '../../support/databases/migrated-database.ts';
 import { EventAccount, eventAccounts } from '../../support/webhooks/event-account.ts';
 import { envelope } from '../../support/webhooks/signing.ts';

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Database } from '../../../src/postgres/database.ts';
+import type { Database } from '../../../src/postgres/pool.ts';
 import { createEventSink } from '../../../src/events/event-store.ts';
 import { receivingAccounts } from '../../../src/events/receiving-accounts.ts';
 import { COLLECTION_NAMES } from '../../../src/model/collections.ts';

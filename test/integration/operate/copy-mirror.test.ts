@@ -4,7 +4,7 @@ import { CopyRefused } from '../../../src/operate/copy.ts';
 import { openInstallation } from '../../../src/postgres/installation.ts';
 import { currentHold, releaseSubmissions } from '../../../src/postgres/hold.ts';
 import { COPIED_TABLES, LEFT_BEHIND } from '../../../src/postgres/citus.ts';
-import type { Database } from '../../../src/postgres/database.ts';
+import type { Database } from '../../../src/postgres/pool.ts';
 import { systemClock } from '@research-mirror/runtime/clock';
 import {
   createMigratedDatabase,

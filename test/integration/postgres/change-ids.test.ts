@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { LONGEST_WITH_IDS, takeChangeIds } from '../../../src/postgres/change-ids.ts';
-import { fenced } from '../../../src/postgres/fenced.ts';
+import { fenced, LONGEST_WITH_IDS, takeChangeIds } from '../../../src/postgres/fenced.ts';
 import type { MirroredAccount } from '../../support/mirror/mirrored-account.ts';
 import { testAccounts } from '../../support/mirror/test-accounts.ts';
 

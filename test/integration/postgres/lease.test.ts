@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { sql } from 'kysely';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { databaseTime } from '../../../src/postgres/db.ts';
-import type { Database } from '../../../src/postgres/database.ts';
+import type { Database } from '../../../src/postgres/pool.ts';
 import { type Fence, fenced } from '../../../src/postgres/fenced.ts';
 import {
   createHeartbeat,

@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createBudgetStore } from '../../../src/service/budget-store.ts';
 import { databaseTime } from '../../../src/postgres/db.ts';
-import type { Database } from '../../../src/postgres/database.ts';
+import type { Database } from '../../../src/postgres/pool.ts';
 import { fenced } from '../../../src/postgres/fenced.ts';
 import { createHeartbeat, ownIdentity } from '../../../src/postgres/heartbeat.ts';
 import { ensureAccount, takeAccount } from '../../../src/postgres/lease.ts';

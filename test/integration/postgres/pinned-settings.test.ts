@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { afterEach, describe, expect, it } from 'vitest';
 import { programVersion } from '../../../src/config/program.ts';
-import type { Database } from '../../../src/postgres/database.ts';
+import type { Database } from '../../../src/postgres/pool.ts';
 import { quotedText } from '../../../src/postgres/db.ts';
 import { pendingMigrations } from '../../../src/postgres/run-migrations.ts';
 import {

@@ -11,7 +11,7 @@ import { whatIsMissing } from '../../../src/postgres/inspection.ts';
 import { programVersion } from '../../../src/config/program.ts';
 import { systemClock } from '@research-mirror/runtime/clock';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
-import type { Database } from '../../../src/postgres/database.ts';
+import type { Database } from '../../../src/postgres/pool.ts';
 import { MIGRATIONS, migrateTo, openTestDatabase } from '../../support/databases/migrated-database.ts';
 import { createMirrorOf020, HEARTBEAT_OF_020 } from '../../support/databases/mirror-of-0.2.0.ts';
 import type { TestDatabase } from '../../support/postgres/postgres.ts';

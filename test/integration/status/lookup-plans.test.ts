@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { Database } from '../../../src/postgres/database.ts';
+import type { Database } from '../../../src/postgres/pool.ts';
 import { newestRows, readRow, searchMirror } from '../../../src/status/lookup-store.ts';
 import { parentsWithRows } from '../../../src/mirror/live-rows.ts';
 import { createMigratedTestDatabase, openTestDatabase } from '../../support/databases/migrated-database.ts';

@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import { systemClock } from '@research-mirror/runtime/clock';
 import { type DistributeReport, runDistribute } from '../../../src/operate/distribute.ts';
-import { openDatabase } from '../../../src/postgres/database.ts';
+import { openDatabase } from '../../../src/postgres/pool.ts';
 import { MIGRATION_BOUNDS } from '../../../src/postgres/run-migrations.ts';
 import { onConnection } from '../postgres/on-connection.ts';
 import { OPERATOR } from '../mirror/operator.ts';

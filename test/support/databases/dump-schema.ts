@@ -1,7 +1,7 @@
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { programVersion } from '../../../src/config/program.ts';
-import { openDatabase } from '../../../src/postgres/database.ts';
+import { openDatabase } from '../../../src/postgres/pool.ts';
 import { startEmbedded } from '@research-mirror/embedded-postgres/start';
 import { presentParts } from '../../../src/postgres/inspection.ts';
 import { migrate, MIGRATION_BOUNDS } from '../../../src/postgres/run-migrations.ts';

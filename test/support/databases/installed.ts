@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { afterEach, beforeEach } from 'vitest';
-import type { Database } from '../../../src/postgres/database.ts';
+import type { Database } from '../../../src/postgres/pool.ts';
 import type { Hold } from '../../../src/postgres/hold.ts';
 import { openInstallation, type InstallationOptions } from '../../../src/postgres/installation.ts';
 import { createSubmissionStore } from '../../../src/submissions/submission-store.ts';

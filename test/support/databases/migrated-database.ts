@@ -6,7 +6,7 @@ import {
   type Database,
   type DatabaseOptions,
   type TransactionBounds,
-} from '../../../src/postgres/database.ts';
+} from '../../../src/postgres/pool.ts';
 import { migrate, MIGRATION_BOUNDS } from '../../../src/postgres/run-migrations.ts';
 import { systemClock } from '@research-mirror/runtime/clock';
 import { distributeTo } from './distributed-database.ts';

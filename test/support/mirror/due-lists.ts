@@ -1,11 +1,11 @@
 import type { Db } from '../../../src/postgres/db.ts';
-import { type DueScopesQuery, dueScopes } from '../../../src/mirror/scope-store.ts';
+import { dueScopes } from '../../../src/mirror/scope-store.ts';
 
 /** Lists whose items are to be read, in their order, as a pass that takes all asks for them. */
 export async function dueLists(
   db: Db,
   userId: string,
-  more: Partial<DueScopesQuery> = {},
+  more: Partial<Parameters<typeof dueScopes>[1]> = {},
 ): Promise<string[]> {
   const scopes = await dueScopes(db, {
     userId,

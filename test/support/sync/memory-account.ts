@@ -4,8 +4,7 @@ import { type Api, type ObjectRequest, type PageRequest, Withheld } from '../../
 import { Budget, NotSent } from '../../../src/service/budget.ts';
 import type { StoredHint } from '../../../src/mirror/hint-store.ts';
 import type { Mirror } from '../../../src/mirror/mirror.ts';
-import type { ItemOutcome, PageRecord } from '../../../src/mirror/page-record.ts';
-import { countOutcomes } from '../../../src/mirror/classify.ts';
+import { countOutcomes, type ItemOutcome, type PageRecord } from '../../../src/mirror/page-record.ts';
 import type { CollectionName, Scope } from '../../../src/model/collections.ts';
 import { RequestRefused } from '../../../src/model/errors.ts';
 import type { Page } from '../../../src/model/page.ts';

@@ -2,7 +2,7 @@ import { copyFile, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { programVersion } from '../../../src/config/program.ts';
-import { openDatabase } from '../../../src/postgres/database.ts';
+import { openDatabase } from '../../../src/postgres/pool.ts';
 import { migrate, MIGRATION_BOUNDS } from '../../../src/postgres/run-migrations.ts';
 import { systemClock } from '@research-mirror/runtime/clock';
 import { eventually } from '@research-mirror/runtime/testing/eventually';

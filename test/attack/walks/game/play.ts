@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import type { Database } from '../../../../src/postgres/database.ts';
+import type { Database } from '../../../../src/postgres/pool.ts';
 import { systemClock } from '@research-mirror/runtime/clock';
 import { messageOf } from '@research-mirror/runtime/message';
 import { Stopped } from '@research-mirror/runtime/service';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
-import { COLUMN_TYPES } from '../../../../src/mirror/column-plan.ts';
+import { COLUMN_TYPES } from '../../../../src/mirror/columns.ts';
 import { createMigratedDatabase } from '../../../support/databases/migrated-database.ts';
 import { runs } from '../../../support/effort.ts';
 import { MirroredAccount } from '../../../support/mirror/mirrored-account.ts';

@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { NO_SUSPECTS, type SuspectChange } from '../../../../src/model/absence.ts';
 import { suspectScopes } from '../../../../src/mirror/suspect-store.ts';
-import { predecessor } from '../../../../src/mirror/live-rows.ts';
-import { liveKeysMissing } from '../../../../src/mirror/live-rows.ts';
+import { liveKeysMissing, predecessor } from '../../../../src/mirror/live-rows.ts';
 import { Superseded } from '../../../../src/mirror/scope-store.ts';
 import {
   falling,

@@ -1,8 +1,7 @@
 import { expect, it } from 'vitest';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
 import { compareItems } from '../../../../src/operate/compare-rows.ts';
-import { nthNewest, predecessor } from '../../../../src/mirror/live-rows.ts';
-import { liveAmong } from '../../../../src/mirror/live-rows.ts';
+import { liveAmong, nthNewest, predecessor } from '../../../../src/mirror/live-rows.ts';
 import { createMigratedDatabase, openTestDatabase } from '../../../support/databases/migrated-database.ts';
 import { deleteAllBut, jobs } from '../../../support/mirror/deleting.ts';
 import { itemsOf, MirroredAccount } from '../../../support/mirror/mirrored-account.ts';

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
-import { jsonbNumber } from '../../../../src/model/jsonb.ts';
+import { jsonbNumber } from '../../../../src/model/values.ts';
 import { testDatabase } from '../../../support/databases/migrated-database.ts';
 import { MirroredAccount, noFields } from '../../../support/mirror/mirrored-account.ts';
 

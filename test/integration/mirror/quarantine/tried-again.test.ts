@@ -1,8 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { readPage } from '../../../../src/service/envelope.ts';
 import type { ItemOutcome } from '../../../../src/mirror/page-record.ts';
-import { KnownPages } from '../../../../src/model/known-pages.ts';
-import type { Page } from '../../../../src/model/page.ts';
+import { KnownPages, type Page } from '../../../../src/model/page.ts';
 import { testDatabase } from '../../../support/databases/migrated-database.ts';
 import { MirroredAccount } from '../../../support/mirror/mirrored-account.ts';
 

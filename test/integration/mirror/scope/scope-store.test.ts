@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type DueScopesQuery, openScope, readScope } from '../../../../src/mirror/scope-store.ts';
+import { openScope, readScope } from '../../../../src/mirror/scope-store.ts';
 import type { MirroredAccount } from '../../../support/mirror/mirrored-account.ts';
 import { testAccounts } from '../../../support/mirror/test-accounts.ts';
 import { dueLists } from '../../../support/mirror/due-lists.ts';
@@ -26,7 +26,7 @@ async function lists(columns: string, ...rows: readonly string[]): Promise<Mirro
   return account;
 }
 
-const due = async (account: MirroredAccount, more: Partial<DueScopesQuery> = {}): Promise<string> => {
+const due = async (account: MirroredAccount, more: Parameters<typeof dueLists>[2] = {}): Promise<string> => {
   const notReadSince = new Date('2026-02-01T00:00:00Z');
   return (await dueLists(account.database.db, account.fence.userId, { notReadSince, ...more })).join(' ');
 };

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Database } from '../../../../src/postgres/database.ts';
+import type { Database } from '../../../../src/postgres/pool.ts';
 import { currentHold, releaseSubmissions } from '../../../../src/postgres/hold.ts';
 import type { InstallationOptions } from '../../../../src/postgres/installation.ts';
 import { systemClock } from '@research-mirror/runtime/clock';
