@@ -1,14 +1,12 @@
 #!/usr/bin/env node
-// The launcher: plain JavaScript for any Node from 18 on, since the machine's own may be older than what the program
-// needs. A Node of the machine's that is new enough runs the program, since its owner patches it; else the pinned one
-// does; where there is neither, one sentence says what to do. Decision record: docs/decisions/0001-pinned-runtime.md
+// The launcher: plain JavaScript for any Node from 18 on. The machine's Node runs the program if it is new enough, since
+// its owner patches it; otherwise the pinned one does (docs/decisions/0001-pinned-runtime.md).
 //
-// The program is a bundle where there is one of just these sources: always in the package and in the image, which have
-// no sources; in a checkout after `npm run build`, until a source changes. Otherwise the sources are run as they are.
-// Decision record: docs/decisions/0014-a-bundle-for-what-is-shipped.md
+// The program is the bundle, if it was made of these sources (docs/decisions/0014-a-bundle-for-what-is-shipped.md);
+// otherwise the sources are run as they are.
 import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, realpathSync } from 'node:fs';
-// As a whole: an older Node has not all of it.
+// As a whole: an older Node lacks some of it.
 import module from 'node:module';
 import { constants } from 'node:os';
 import { delimiter, dirname, isAbsolute, join } from 'node:path';
@@ -21,7 +19,7 @@ const OLDEST_NODE = 24;
 const require = module.createRequire(import.meta.url);
 const self = realpathSync(fileURLToPath(import.meta.url));
 const root = dirname(dirname(self));
-/** Signals that end a program and that can be handed on. */
+/** Signals that end a program and that can be passed on. */
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'];
 const EXIT_USAGE = 2;
 
@@ -37,7 +35,7 @@ if (!needs.every(resolved)) {
       'pass --omit=optional). On Windows use WSL2 or Docker.',
   );
 } else if (node === process.execPath && (youngIsSet || realpathSync(process.argv[1]) !== self)) {
-  // The image sets by NODE_OPTIONS what can't be set later; this can. And who imports this file stays this process.
+  // The image sets by NODE_OPTIONS what can't be set later. A program that imports this file stays this process.
   setFlagsFromString(OLD_HEAP);
   module.enableCompileCache(cache);
   await import(pathToFileURL(main).href);
@@ -45,7 +43,7 @@ if (!needs.every(resolved)) {
   run(node);
 }
 
-/** The program's first file, the folder for what V8 makes of it, and the packages without which it can't be loaded. */
+/** The program's first file, the folder of V8's compile cache, and the packages that it needs to be loaded. */
 function chooseProgram() {
   const built = join(root, 'dist', 'program');
   const bundle = { main: join(built, 'main.js'), cache: join(root, 'dist', 'compile-cache'), needs: [] };
@@ -67,8 +65,8 @@ function chooseProgram() {
 }
 
 /**
- * The machine's Node where it is new enough, else the pinned one. `npm start` and `npx` put node_modules/.bin first on
- * the PATH, and with it the pinned one: the machine's is the one that runs npm, or one further down the PATH.
+ * The machine's Node if it is new enough, otherwise the pinned one. `npm start` and `npx` put node_modules/.bin with the
+ * pinned one first on the PATH: the machine's runs npm, or is further down the PATH.
  */
 function chooseNode() {
   const platform = `${process.platform}-${process.arch}`;
@@ -86,20 +84,19 @@ function chooseNode() {
   return pinned;
 }
 
-/** NaN where it does not run. */
+/** NaN if it does not run. */
 function majorOf(node) {
   if (node === process.execPath) return parseInt(process.versions.node, 10);
   const options = { encoding: 'utf8', timeout: 5_000, stdio: ['ignore', 'pipe', 'ignore'] };
   return parseInt(spawnSync(node, ['-p', 'process.versions.node'], options).stdout, 10);
 }
 
-/** One sentence with the remedy. */
 function refuse(why) {
   process.stderr.write(`research-mirror can't start, ${why}\n`);
   process.exitCode = EXIT_USAGE;
 }
 
-/** Path of a package's file; undefined where it is not installed. */
+/** Path of a package's file; undefined if it is not installed. */
 function resolved(name) {
   try {
     return realpathSync(require.resolve(name));
@@ -108,35 +105,30 @@ function resolved(name) {
   }
 }
 
-/**
- * Runs the program on `node` as if it were this process. Where Node can (22.15, 23.11 and later) it becomes the program:
- * nothing stays beside it, neither 43 MB of memory nor somebody who hands signals on.
- */
+/** Runs the program on `node`, from Node 22.15 and 23.11 on in place of this process, which takes 43 MB. */
 function run(node) {
   const young = youngIsSet ? [] : [YOUNG_HEAP];
-  // What this Node was given is for another one only where both are the same.
+  // Another Node may not know this one's options.
   const given = node === process.execPath ? process.execArgv : [];
-  // Node 24 calls some of what the program uses an experiment, at first.
+  // Node 24 calls some of what the program uses an experiment.
   const args = [...young, OLD_HEAP, '--disable-warning=ExperimentalWarning', ...given, main];
   args.push(...process.argv.slice(2));
-  // What V8 makes of the program is kept; where it can't be written, it is made anew each time.
   const env = { NODE_COMPILE_CACHE: cache, ...ARENAS, ...process.env, RESEARCH_MIRROR_LAUNCHER: '1' };
   if (typeof process.execve === 'function') process.execve(node, [node, ...args], env);
   else runBeside(node, args, env);
 }
 
-/** Same streams, signals handed on, its end is ours. */
+/** Runs it as a child with the same streams: passes signals on, and ends as it does. */
 function runBeside(node, args, env) {
-  // The channel is a lifeline: it breaks when this process is killed with SIGKILL, which can't be handed on, and the
-  // program then ends as well. Without it a "killed" daemon would live on.
+  // The channel breaks when this process is killed with SIGKILL, which can't be passed on: the program then ends, too.
   const child = spawn(node, args, { stdio: ['inherit', 'inherit', 'inherit', 'ipc'], env });
-  // Ctrl-C on a terminal reaches the program by itself, too: it takes the two for one.
+  // Ctrl-C on a terminal reaches the program directly, too: it takes the two for one.
   for (const signal of SIGNALS) process.on(signal, () => child.kill(signal));
   child.on('error', (error) => {
     if (child.pid === undefined) refuse(`${node} does not run: ${error.message}`);
   });
   child.on('exit', (code, signal) => {
-    // As a shell would say it, should the signal not end this process too.
+    // A shell's code, in case the signal does not end this process.
     process.exitCode = code ?? 128 + (constants.signals[signal] ?? 0);
     for (const each of SIGNALS) process.removeAllListeners(each);
     if (signal !== null) process.kill(process.pid, signal);

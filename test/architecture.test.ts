@@ -94,7 +94,7 @@ it.each<[string, RegExp, RegExp]>([
 it('the architecture gives each library of the outside one home', () => {
   const homes: Record<string, RegExp> = {
     pg: /^(src\/(postgres|operate)|packages\/embedded-postgres\/src)\//,
-    undici: /^src\/(service\/|daemon\/notify-receiver)/,
+    undici: /^src\/service\//,
     'p-queue': /^src\/service\//,
     'node-cron': /^src\/(config|sync\/schedule)/,
     '@prometheus-io/client': /^src\/status\//,

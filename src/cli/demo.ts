@@ -1,6 +1,6 @@
 import { embeddedState } from '@research-mirror/embedded-postgres/embedded-state';
 import { isPortFree } from '@research-mirror/embedded-postgres/ports';
-import { ensureWritableFolder } from '@research-mirror/embedded-postgres/writable-folder';
+import { ensureWritableFolder } from '@research-mirror/embedded-postgres/embedded-state';
 import { Unusable } from '@research-mirror/runtime/errors';
 import { countOf, formatCount } from '@research-mirror/runtime/figures';
 import { readOrCreate } from '@research-mirror/runtime/read-or-create';
@@ -14,16 +14,7 @@ import type { PassProgress } from '../account/pass.ts';
 import type { ServiceConfig } from '../config/config.ts';
 import { loadConfig } from '../config/load.ts';
 import { runDaemon } from '../daemon/run-daemon.ts';
-import {
-  DEMO_KEY,
-  demoConfig,
-  demoFolder,
-  keptPort,
-  portOf,
-  SERVICE_PORT,
-  unreadable,
-  workOptions,
-} from '../terminal/open-mirror.ts';
+import * as mirror from '../terminal/open-mirror.ts';
 import { Progress } from '../terminal/progress.ts';
 import { EXIT, type Shell, shortPath } from '../terminal/shell.ts';
 
@@ -52,7 +43,7 @@ async function mutate(controlUrl: string, mutation: Readonly<Record<string, stri
 
 export async function demoAction(shell: Shell) {
   const config = loadConfig(shell.env, 'database');
-  const folder = demoFolder(config);
+  const folder = mirror.demoFolder(config);
   const progress = new Progress(shell);
   try {
     const sandbox = await startDemoService(folder, shell);
@@ -64,17 +55,12 @@ export async function demoAction(shell: Shell) {
       // The service remembers the item, and refuses it at the next start.
       const item = { collection: 'watchlist', id: 'demo-unstorable', source: UNSTORABLE };
       await mutate(sandbox.controlUrl, { op: 'insert', ...item });
-      const webhookPort = await keptPort(folder, 'webhook-port');
+      const [host, port] = ['127.0.0.1', await mirror.keptPort(folder, 'webhook-port')];
       const demo = {
-        ...demoConfig(config, folder, sandbox.url),
-        http: { ...config.http, host: '127.0.0.1', port: await keptPort(folder, 'page-port') },
+        ...mirror.demoConfig(config, folder, sandbox.url),
+        http: { ...config.http, host, port: await mirror.keptPort(folder, 'page-port') },
         // The emulated service runs on the same machine, so loopback is public enough.
-        webhook: {
-          ...config.webhook,
-          publicUrl: `http://127.0.0.1:${webhookPort}`,
-          host: '127.0.0.1',
-          port: webhookPort,
-        },
+        webhook: { ...config.webhook, publicUrl: `http://${host}:${port}`, host, port },
       };
       await runDemo(shell, demo, sandbox, progress);
     } finally {
@@ -88,12 +74,7 @@ export async function demoAction(shell: Shell) {
   return EXIT.DONE;
 }
 
-async function runDemo(
-  shell: Shell,
-  config: ServiceConfig,
-  sandbox: Sandbox,
-  progress: Progress,
-): Promise<void> {
+async function runDemo(shell: Shell, config: ServiceConfig, sandbox: Sandbox, progress: Progress) {
   const sums = new Map<string, PassProgress>();
   let listsMirrored = false;
   // A killed demo keeps the account for a moment, an older version's for as long as it runs. Nothing new is shown until
@@ -107,7 +88,7 @@ async function runDemo(
   const lines = await addressLines(config.dataDir);
   progress.say(`starting: emulated service, embedded Postgres in ${shortPath(config.dataDir)}, daemon …`);
   await runDaemon(config, {
-    ...workOptions(shell, config),
+    ...mirror.workOptions(shell, config),
     onReady: () => progress.say(welcome(lines, config.dataDir)),
     onProgress: (each) => {
       sums.set(each.collection, each);
@@ -120,12 +101,12 @@ async function runDemo(
 }
 
 async function addressLines(folder: string): Promise<string> {
-  const at = async (name: Parameters<typeof portOf>[1]): Promise<string> =>
-    `http://127.0.0.1:${await portOf(folder, name)}`;
+  const at = async (name: Parameters<typeof mirror.portOf>[1]): Promise<string> =>
+    `http://127.0.0.1:${await mirror.portOf(folder, name)}`;
   return [
     '',
     `  status page        ${await at('page-port')}/`,
-    `  emulated service   ${await at(SERVICE_PORT)} (key ${DEMO_KEY}), control API ${await at('control-port')}`,
+    `  emulated service   ${await at(mirror.SERVICE_PORT)} (key ${mirror.DEMO_KEY}), control API ${await at('control-port')}`,
   ].join('\n');
 }
 
@@ -185,21 +166,20 @@ const PATIENCE = 10_000;
  */
 async function startDemoService(folder: string, shell: Shell): Promise<Sandbox | undefined> {
   await ensureWritableFolder(folder);
-  if (existsSync(join(folder, 'epoch'))) {
+  if (existsSync(join(folder, 'epoch')))
     throw new Unusable(`${shortPath(folder)} is of research-mirror 0.1: begin anew by removing it`);
-  }
   const world = await worldOf(folder, shell);
-  const port = await portOf(folder, SERVICE_PORT);
+  const port = await mirror.portOf(folder, mirror.SERVICE_PORT);
   if (!(await isPortFree(port))) {
     if (await isDemo(port, shell.signal)) return undefined;
     throw new Unusable(
-      `something else uses port ${port}, at which the demo's mirror knows its service (${shortPath(join(folder, SERVICE_PORT))}): ` +
+      `something else uses port ${port}, at which the demo's mirror knows its service (${shortPath(join(folder, mirror.SERVICE_PORT))}): ` +
         `stop what uses it, or begin anew by removing the folder ${shortPath(folder)}`,
     );
   }
   // Only now, since another demo that runs has this port, too.
-  const controlPort = await keptPort(folder, 'control-port');
-  const keys = `${DEMO_KEY}=${DEMO_USER}`;
+  const controlPort = await mirror.keptPort(folder, 'control-port');
+  const keys = `${mirror.DEMO_KEY}=${DEMO_USER}`;
   const memory = join(folder, 'service-memory');
   return startSandbox({ ...world, port, controlPort, keys, memory }, shell.clock);
 }
@@ -214,7 +194,7 @@ async function worldOf(folder: string, shell: Shell): Promise<Partial<SandboxOpt
   try {
     return JSON.parse(world) as Partial<SandboxOptions>;
   } catch {
-    throw unreadable(folder, WORLD_FILE, 'JSON');
+    throw mirror.unreadable(folder, WORLD_FILE, 'JSON');
   }
 }
 
@@ -222,7 +202,7 @@ async function worldOf(folder: string, shell: Shell): Promise<Partial<SandboxOpt
 async function isDemo(port: number, signal: AbortSignal): Promise<boolean> {
   try {
     const response = await fetch(`http://127.0.0.1:${port}/v1/ping`, {
-      headers: { authorization: `Bearer ${DEMO_KEY}` },
+      headers: { authorization: `Bearer ${mirror.DEMO_KEY}` },
       redirect: 'manual',
       signal: AbortSignal.any([signal, AbortSignal.timeout(PATIENCE)]),
     });

@@ -54,8 +54,7 @@ export async function runCommandLine(args: readonly string[], shell: Shell): Pro
 
 /** Commander's help succeeds for unknown commands, too. Only the name without options makes commander report it. */
 function withoutHelpForUnknown(args: readonly string[], program: Command): readonly string[] {
-  const words = args.filter((word) => !word.startsWith('-'));
-  const name = words[0] === 'help' ? words[1] : words[0];
+  const [name] = namesIn(args);
   const isKnown =
     name === undefined || name === 'help' || program.commands.some((each) => each.name() === name);
   return isKnown ? args : [name];
@@ -145,10 +144,15 @@ export const REMOVED_COMMANDS: Readonly<Record<string, string>> = {
 
 /** @param args without node and script @throws UsageError if they name a removed command */
 function refuseRemovedCommand(args: readonly string[]): void {
-  const words = args.filter((word) => !word.startsWith('-'));
-  const [name, ...others] = words[0] === 'help' ? words.slice(1) : words;
+  const [name, ...others] = namesIn(args);
   // An action may follow the value of an option: `quarantine --limit 5 retry`.
   const names = name === undefined ? [] : [name, ...others.map((other) => `${name} ${other}`)];
   const removed = names.find((each) => Object.hasOwn(REMOVED_COMMANDS, each));
   if (removed !== undefined) throw new UsageError(REMOVED_COMMANDS[removed]);
+}
+
+/** The words of the command line: the command's name first, also after `help`. */
+function namesIn(args: readonly string[]): readonly string[] {
+  const words = args.filter((word) => !word.startsWith('-'));
+  return words[0] === 'help' ? words.slice(1) : words;
 }

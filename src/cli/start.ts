@@ -8,10 +8,8 @@ export async function startAction(shell: Shell) {
   const config = loadConfig(shell.env, 'service');
   try {
     shell.signal.throwIfAborted();
-    await runDaemon(config, {
-      ...workOptions(shell, config, shell.out, 'info'),
-      toTerminal: terminalOf(shell),
-    });
+    const options = workOptions(shell, config, shell.out, 'info');
+    await runDaemon(config, { ...options, toTerminal: terminalOf(shell) });
   } catch (error) {
     // An interrupt during the start is a clean stop, too.
     if (!isStopped(error)) throw error;

@@ -1,14 +1,18 @@
-import { createHmac, randomUUID } from 'node:crypto';
 import type { Clock } from '@research-mirror/runtime/clock';
 import { formatSpan } from '@research-mirror/runtime/figures';
 import type { Logger } from '@research-mirror/runtime/logger';
 import { messageOf } from '@research-mirror/runtime/message';
-import { type Service, service } from '@research-mirror/runtime/service';
+import { orAborted, type Service, service } from '@research-mirror/runtime/service';
+import ipaddr from 'ipaddr.js';
+import { createHmac, randomUUID } from 'node:crypto';
+import { lookup as lookUp } from 'node:dns';
+import { isIP, type LookupFunction } from 'node:net';
 import type { Secret } from '../config/secret.ts';
+import { TransportError } from '../model/errors.ts';
 import { failureMessage } from '../postgres/sql-state.ts';
+import { createDispatcher, networkProblem, type ProxySettings } from '../service/transport.ts';
 import { type Problem, type ProblemCause, problemLine, PROBLEMS, withoutPlace } from '../status/problem.ts';
 import type { StatusReport } from '../status/status-report.ts';
-import type { NotifyReceiver } from './notify-receiver.ts';
 import { briefProblem, type DueMessage, type ProblemStore, STEADY_MS } from './problem-store.ts';
 
 /** Time between two looks for problems to log, ms. */
@@ -59,8 +63,8 @@ const APART_MS = 600_000;
 type UntakenMessage = Omit<DueMessage, 'takenAt'>;
 
 /**
- * Sends one message when a problem begins and one when it ends. Problems are rows, and one of all daemons sends each
- * message. Only that the database is away is told by each daemon, from its memory.
+ * Sends one message when a problem begins and one when it ends. Problems are rows: one of all daemons sends each
+ * message. Each daemon tells from its memory that the database is away.
  * @returns a function that looks once and sends what is due
  */
 export function problemTeller(options: {
@@ -68,7 +72,7 @@ export function problemTeller(options: {
   readonly report: () => Promise<Pick<StatusReport, 'problems' | 'at'> | undefined>;
   /** Undefined until the database is reached. */
   readonly store: () => ProblemStore | undefined;
-  readonly receiver: NotifyReceiver;
+  readonly receiver: ReturnType<typeof createNotifyReceiver>;
   /** As in Standard Webhooks: `whsec_` and base64. */
   readonly secret: Secret;
   /** Tells several mirrors' messages apart; `service`: its address. */
@@ -117,11 +121,8 @@ export function problemTeller(options: {
     clearSince = isClear ? (clearSince ?? clock.monotonic()) : undefined;
     if (unready !== undefined) return unready.what;
     const byName = new Map((down ? [down] : seen.problems).map((each) => [nameOf(each), each]));
-    const found = [...byName].map(([name, each]) => ({
-      id: randomUUID(),
-      name,
-      problem: briefProblem(each, scrub),
-    }));
+    const rowOf = (each: Problem) => ({ id: randomUUID(), problem: briefProblem(each, scrub) });
+    const found = [...byName].map(([name, each]) => ({ name, ...rowOf(each) }));
     const mayEnd = clearSince !== undefined && clock.monotonic() - clearSince >= STEADY_MS;
     await store()?.look(new Date(seen.at), found, mayEnd);
     return undefined;
@@ -192,10 +193,7 @@ function unreadyDatabase(why: string, since: Date): Problem {
   return { cause: 'database_unready', what, since: since.toISOString(), affects: [], byItself, remedy };
 }
 
-/**
- * Equal for the same problem in two looks: what `status` groups by, without words that contain a digit, such as IDs of
- * requests. `service_down` is one problem, whatever its words.
- */
+/** Equal for the same problem in two looks: without words that contain a digit, such as IDs of requests. */
 function nameOf({ cause, what }: Problem): string {
   if (cause === 'service_down') return cause;
   return `${cause} ${withoutPlace(what.replaceAll(/\S*\d\S*/g, ''))}`.slice(0, 300);
@@ -204,11 +202,7 @@ function nameOf({ cause, what }: Problem): string {
 /** Longest text of a message, in characters. */
 const MOST_TEXT = 2_000;
 
-/**
- * The body: `text` for incoming webhooks of Slack, Mattermost and Google Chat, `content` for Discord's, which ignore
- * the rest; `data` for programs.
- * @param now time of sending, milliseconds: ages in the text are as of then
- */
+/** `text` for Slack, Mattermost and Google Chat, `content` for Discord. @param now of ages in the text, ms */
 export function notificationBody(
   { problem, beganAt, endedAt }: Pick<DueMessage, 'problem' | 'beganAt' | 'endedAt'>,
   mirror: Parameters<typeof problemTeller>[0]['mirror'],
@@ -225,13 +219,8 @@ export function notificationBody(
   );
   const type = endedAt === null ? 'problem.began' : 'problem.ended';
   const timestamp = (endedAt ?? beganAt).toISOString();
-  return JSON.stringify({
-    type,
-    timestamp,
-    text,
-    content: text,
-    data: { ...problem, beganAt, endedAt, ...mirror },
-  });
+  const data = { ...problem, beganAt, endedAt, ...mirror };
+  return JSON.stringify({ type, timestamp, text, content: text, data });
 }
 
 /** Replaces what chats read as a mention, a link or formatting: the text may quote the service. */
@@ -243,7 +232,7 @@ function plain(text: string): string {
 
 /**
  * Headers by Standard Webhooks 1.0 (https://www.standardwebhooks.com): HMAC-SHA-256 of `<id>.<seconds>.<body>`. The
- * standard's library has no licence text; the tests check the headers with it.
+ * standard's library has no licence text.
  * @param secret `whsec_` and the key in base64
  */
 function signedHeaders(id: string, at: Date, body: string, secret: string): Record<string, string> {
@@ -251,4 +240,59 @@ function signedHeaders(id: string, at: Date, body: string, secret: string): Reco
   const key = Buffer.from(secret.replace(/^whsec_/, ''), 'base64');
   const mac = createHmac('sha256', key).update(`${id}.${seconds}.${body}`).digest('base64');
   return { 'webhook-id': id, 'webhook-timestamp': seconds, 'webhook-signature': `v1,${mac}` };
+}
+
+const LIMITS = { connectMs: 10_000, headersMs: 10_000, silenceMs: 10_000 };
+
+/**
+ * Receiver of messages about problems. Addresses are judged at each connection, as they may change; a proxy looks up
+ * names itself. No redirect is followed.
+ */
+export function createNotifyReceiver(options: {
+  /** Its path and query may be a secret: messages have only host and port. */
+  readonly url: string;
+  /** Allows addresses that are not public: private, link-local, loopback and the like. */
+  readonly allowPrivate: boolean;
+  readonly userAgent: string;
+  readonly proxy?: ProxySettings | undefined;
+  /** For tests. */
+  readonly resolve?: typeof lookUp;
+}) {
+  const { url, allowPrivate, userAgent, proxy, resolve = lookUp } = options;
+  const { host, hostname, origin, pathname, search } = new URL(url);
+  const refusePrivate = (address: string): TransportError | undefined => {
+    if (allowPrivate || ipaddr.process(address).range() === 'unicast') return undefined;
+    const why = `${host} is at ${address}, no public address: MIRROR_NOTIFY_ALLOW_PRIVATE=on allows it`;
+    return new TransportError(why);
+  };
+  const lookup: LookupFunction = (name, { family = 0, hints = 0 }, answer) => {
+    resolve(name, { all: true, hints, family }, (error, addresses) => {
+      // After an error `addresses` is undefined.
+      const refused = error ?? addresses.map((each) => refusePrivate(each.address)).find(Boolean);
+      answer(refused ?? null, addresses);
+    });
+  };
+  const dispatcher = createDispatcher(LIMITS, proxy, lookup);
+  return {
+    host,
+    /** @throws TransportError unless it is answered with 2xx; the signal's reason */
+    async post(body: string, headers: Readonly<Record<string, string>>, signal: AbortSignal): Promise<void> {
+      const literal = hostname.replaceAll(/[[\]]/g, '');
+      const refused = isIP(literal) === 0 ? undefined : refusePrivate(literal);
+      if (refused !== undefined) throw refused;
+      const own = { 'content-type': 'application/json', 'user-agent': userAgent };
+      const asked = { origin, path: pathname + search, method: 'POST', body, signal } as const;
+      try {
+        const answered = dispatcher.request({ ...asked, headers: { ...headers, ...own } });
+        const { statusCode, body: answer } = await orAborted(answered, signal);
+        answer.on('error', () => {}).destroy();
+        if (statusCode < 200 || statusCode > 299)
+          throw new TransportError(`${host} answered with ${statusCode}`);
+      } catch (error) {
+        signal.throwIfAborted();
+        throw networkProblem(error, host, true);
+      }
+    },
+    close: (): Promise<void> => dispatcher.destroy(),
+  };
 }

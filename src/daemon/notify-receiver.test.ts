@@ -2,10 +2,10 @@ import type { LookupAddress } from 'node:dns';
 import { afterEach, expect, it } from 'vitest';
 import { messageOf } from '@research-mirror/runtime/message';
 import { listen, type LoopbackServer } from '@research-mirror/runtime/testing/loopback-server';
-import { createNotifyReceiver, type NotifyReceiver } from './notify-receiver.ts';
+import { createNotifyReceiver } from './notifier.ts';
 
 type NotifyReceiverOptions = Parameters<typeof createNotifyReceiver>[0];
-const open: (NotifyReceiver | LoopbackServer)[] = [];
+const open: (ReturnType<typeof createNotifyReceiver> | LoopbackServer)[] = [];
 afterEach(async () => {
   for (const each of open.splice(0)) await each.close();
 });

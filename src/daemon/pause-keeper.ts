@@ -15,9 +15,9 @@ const LOOK_MS = 5_000;
 const SAVE_AGAIN_MS = 60_000;
 
 /**
- * Stores which accounts and collections this daemon mirrors, and marks collections that no daemon mirrors as paused:
- * they are not late. The owner marks an account's collections; any daemon takes an unowned account for that. Releases
- * retired accounts.
+ * Stores which accounts and collections this daemon mirrors, and marks those that no daemon mirrors as paused: they are
+ * not late. The owner marks an account's collections; any daemon takes an unowned account for that. Releases retired
+ * ones.
  */
 export function pauseKeeper(
   context: ProcessContext,
@@ -29,7 +29,8 @@ export function pauseKeeper(
   let savedAt = Number.NEGATIVE_INFINITY;
 
   const look = async (): Promise<void> => {
-    const retired = await retiredAccounts(db);
+    const states = db.state.selectFrom('account').select('_user_id').where('state', '=', 'retired');
+    const retired = new Set((await states.execute()).map(({ _user_id: userId }) => userId));
     const runners = accounts.runners();
     for (const runner of runners) if (retired.has(runner.userId)) void runner.current()?.service.stop();
     const own: DaemonAssignment = {
@@ -95,18 +96,16 @@ export function pauseKeeper(
   });
 }
 
-/** What a daemon is configured to mirror. */
+/** What a daemon mirrors. `accounts`: the known owners of its keys; `allKnown`: there are no others. */
 interface DaemonAssignment {
-  /** User IDs of the known owners of its keys. */
   readonly accounts: readonly string[];
   readonly collections: readonly CollectionName[];
-  /** The owner of each of its keys is known: there are no other accounts. */
   readonly allKnown: boolean;
 }
 
 /**
- * What the daemons mirror. A dead daemon counts, too, as it will be started again: until a later one replaces it on its
- * machine, or its row is removed (heartbeat.ts). A stopped daemon has no row.
+ * What the daemons mirror. A dead daemon counts, as it will be started again, until a later one replaces it on its
+ * machine or its row is removed (heartbeat.ts). A stopped daemon has no row.
  */
 async function daemonAssignments(db: Db): Promise<(DaemonAssignment | null)[]> {
   const process = db.stateTable('process');
@@ -128,9 +127,4 @@ async function storedPauses(db: Db, own: DaemonAssignment) {
     where c.paused_at is not null or not (c.collection = any(${[...own.collections]}::text[])
       and (${!own.allKnown} or c._user_id = any(${[...own.accounts]}::bigint[])))`;
   return rows;
-}
-
-async function retiredAccounts(db: Db): Promise<ReadonlySet<string>> {
-  const retired = db.state.selectFrom('account').select('_user_id').where('state', '=', 'retired');
-  return new Set((await retired.execute()).map(({ _user_id: userId }) => userId));
 }

@@ -3,12 +3,9 @@ import { HAPPENED_AHEAD_MS, hasCome, unlessAhead } from '../postgres/clock-step.
 import type { Db } from '../postgres/db.ts';
 import { affectedBy, type Problem } from '../status/problem.ts';
 
-/** Time for which a problem is found before its begin is told, and not found before its end is told, ms. */
+/** A problem is found for this time before it is told, and not found before its end is told, ms. */
 export const STEADY_MS = 60_000;
-/**
- * Time for which a taken message is its taker's, ms; it doubles with each try. Then any daemon takes the message again,
- * after a failure as after a kill. More than a request may take.
- */
+/** A taken message is its taker's for this time, ms, which doubles with each try. More than a request may take. */
 const FIRST_TURN_MS = 30_000;
 const LONGEST_TURN_MS = 300_000;
 /** Most begins that are told within an hour. A problem that is over before its turn is not told. */
@@ -42,13 +39,10 @@ export function briefProblem(problem: Problem, scrub: (text: string) => string):
 }
 
 /** A message of the problem's begin, or of its end if `endedAt` is set. */
-export interface DueMessage {
+export interface DueMessage extends Readonly<Record<'beganAt' | 'takenAt', Date>> {
   readonly id: string;
   readonly problem: BriefProblem;
-  readonly beganAt: Date;
   readonly endedAt: Date | null;
-  /** By the database's clock. */
-  readonly takenAt: Date;
 }
 
 export type ProblemStore = ReturnType<typeof createProblemStore>;
@@ -58,9 +52,9 @@ export function createProblemStore(db: Db) {
   return {
     /**
      * Stores the problems that a look found.
-     * @param at time of the look, by the database's clock
+     * @param at by the database's clock
      * @param found problems of the same name are one; `id` is for a new row
-     * @param mayEnd whether problems that no daemon has found for a while are over
+     * @param mayEnd problems that no daemon has found for a while are over
      */
     look(
       at: Date,

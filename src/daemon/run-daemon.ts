@@ -36,14 +36,12 @@ import { readWorkload, statusReport } from '../status/collect-status.ts';
 import { latestRows, newestRows, readRow, searchMirror } from '../status/lookup-store.ts';
 import { createMetrics, type Metrics } from '../status/metrics.ts';
 import { readiness, WriteHealth } from '../status/readiness.ts';
-import { createStatusServer, type Ready } from '../status/server.ts';
+import { createStatusServer, type Ready, statusToken } from '../status/server.ts';
 import type { StatusReport } from '../status/status-report.ts';
 import { OPERATIONS } from '../submissions/send-submission.ts';
-import { notifier, problemLog } from './notifier.ts';
-import { createNotifyReceiver } from './notify-receiver.ts';
+import { createNotifyReceiver, notifier, problemLog } from './notifier.ts';
 import { pauseKeeper } from './pause-keeper.ts';
 import { createProblemStore } from './problem-store.ts';
-import { statusToken } from './status-token.ts';
 import { startDueWork, startWaitingWork, workFinder } from './work-finder.ts';
 
 /** Every endpoint of the daemon: their counters exist before the first request. */
@@ -55,7 +53,6 @@ const KNOWN_ENDPOINTS = [
   ...Object.values(OPERATIONS).map(({ route }) => endpointOf({ method: 'POST', route })),
 ];
 
-/** The route of a request, and its rate limit. */
 function endpointOf({ method, route }: Pick<Exchange, 'method' | 'route'>) {
   return { route, group: rateGroup(method, route) };
 }
@@ -65,10 +62,7 @@ const LOOK_AGAIN_MS = 10_000;
 /** Least time between two readings of the report's expensive part, ms. */
 const WORKLOAD_EVERY_MS = 60_000;
 
-/**
- * Runs the daemon until the signal aborts; resolves after a clean stop.
- * @throws Unusable if it can't run, or a defect
- */
+/** Runs the daemon until the signal aborts and it has stopped. @throws Unusable if it can't run, or a defect */
 export async function runDaemon(
   config: ServiceConfig,
   options: database.WorkOptions & {
@@ -109,12 +103,8 @@ export async function runDaemon(
     // A daemon that is starting is no problem.
     const now = ownsUntil() === -Infinity || !writes.tried ? undefined : await ready();
     const unready = now?.ok === false ? now.why : undefined;
-    workload ??= askedAtMost(
-      clock,
-      () => readWorkload(db, config),
-      () => WORKLOAD_EVERY_MS,
-      Infinity,
-    );
+    const read = (): ReturnType<typeof readWorkload> => readWorkload(db, config);
+    workload ??= askedAtMost(clock, read, () => WORKLOAD_EVERY_MS, Infinity);
     return statusReport({ config, db, words, accounts, workload: await workload(), unready });
   };
 
@@ -146,13 +136,8 @@ export async function runDaemon(
   const tellers: Service[] = [];
   const { url, secret, allowPrivate } = config.notify;
   if (url !== undefined && secret !== undefined) {
-    const userAgent = `research-mirror/${version}`;
-    const receiver = createNotifyReceiver({
-      url: url.reveal(),
-      allowPrivate,
-      userAgent,
-      proxy: config.proxy,
-    });
+    const from = { userAgent: `research-mirror/${version}`, proxy: config.proxy };
+    const receiver = createNotifyReceiver({ url: url.reveal(), allowPrivate, ...from });
     log.info(`problems are told to ${receiver.host}`);
     tellers.push(
       notifier({
@@ -177,6 +162,7 @@ export async function runDaemon(
       },
     });
     const failures = failureLog(log, clock, 'daemon', (error) => writes.refused('page', error));
+    const shown = onProgress === undefined ? [] : [sumUp(onProgress)];
     const running = await createProcess({
       ...outside,
       config,
@@ -189,12 +175,7 @@ export async function runDaemon(
         if (error === undefined) writes.wentThrough('heartbeat');
         else writes.refused('heartbeat', error);
       },
-      observers: [
-        logObserver(log, failures),
-        metrics,
-        writes.observer,
-        ...(onProgress === undefined ? [] : [sumUp(onProgress)]),
-      ],
+      observers: [logObserver(log, failures), metrics, writes.observer, ...shown],
     });
     const { heartbeat, notifications, context } = running;
     ownsUntil = () => heartbeat.ownsUntil();
@@ -265,7 +246,8 @@ export async function runDaemon(
       arranged = arrangeLiveViews(mirror.db).catch((error: unknown) => {
         if (!isDatabaseDown(error)) log.warn(`the order of columns in views: ${messageOf(error)}`);
       });
-      await firstEnd(started, signal);
+      const error = await Promise.race([untilAborted(signal), ...started.map((each) => each.ended)]);
+      if (error !== undefined && !signal.aborted) throw error;
     } finally {
       // In parallel: each may wait for a request that was sent, and a stop has 8 s for all.
       await Promise.all(workers.map((each) => each.stop()));
@@ -325,15 +307,9 @@ function webhookListener(
   });
 }
 
-/** Waits for the stop, or until a service ends by itself. @throws that service's error */
-async function firstEnd(services: readonly Service[], signal: AbortSignal): Promise<void> {
-  const error = await Promise.race([untilAborted(signal), ...services.map((each) => each.ended)]);
-  if (error !== undefined && !signal.aborted) throw error;
-}
-
 /**
- * Polls an account after its webhook was registered: no event announced what changed since the last poll, and users of
- * events set cron lines that run rarely. Collections with the cron line `never` are left out.
+ * Polls an account after its webhook was registered: no event announced what changed since the last poll. Collections
+ * with the cron line `never` are left out.
  */
 export function pollAfterRegistration(
   { collections, cron }: Pick<Config, 'collections' | 'cron'>,

@@ -18,11 +18,9 @@ const ALL_MS = 10_000;
 const REST_MS = 200;
 
 /**
- * Rings the accounts of this process that have something to read or to send: one statement a second for all accounts.
- * Work is due once its stored time has passed, so a process that starts later finds it, too. The statement looks for
- * runs only if one is due, the bell rang, or some time has passed.
- * @param startDue starts everything that is due; gives the milliseconds until a run is due, if known; 0: look again
- *   soon
+ * Rings the accounts of this process that have something to read or to send: one statement a second for all. It looks
+ * for runs only if one is due, the bell rang, or some time has passed.
+ * @param startDue starts everything that is due; gives the milliseconds until a run is due; 0: look again soon
  * @param startWaiting starts only work that others may have left: cheaper
  * @param bell rung when another process may have left work, or an account starts here
  */
@@ -54,9 +52,9 @@ export function workFinder(
 
 /**
  * Starts the work of the accounts that run here: due runs and misfires, due hints, submissions, columns to fill.
- * Corrects stored runs that are later than their cron line. The clock is the one that dates readings, never ahead of
- * the database's: a reading that starts now is not dated before its run was due.
- * @returns milliseconds until the next run is due, as far as known; 0: one is due, and may have to be started again
+ * Corrects stored runs that are later than their cron line. The clock is never ahead of the database's: a reading that
+ * starts now is not dated before its run was due.
+ * @returns milliseconds until the next run is due, as far as known; 0: one may have to be started again
  */
 export async function startDueWork(
   { db, config, schedule, clock }: Pick<ProcessContext, 'db' | 'config' | 'schedule' | 'clock'>,
@@ -91,7 +89,7 @@ export async function startDueWork(
   return (work.nextRunAt?.getTime() ?? Number.POSITIVE_INFINITY) - now.getTime();
 }
 
-/** Starts only work that others left: hints and submissions. Called each second. */
+/** Starts only hints and submissions that others left. */
 export async function startWaitingWork(
   { db }: Pick<ProcessContext, 'db'>,
   runners: readonly AccountRunner[],
@@ -112,30 +110,21 @@ function runningAmong(runners: readonly AccountRunner[]): ReadonlyMap<string, Ac
   );
 }
 
-function ringFor(
-  running: ReadonlyMap<string, Account>,
-  { hinted, submitting }: ReturnType<typeof waitingIn>,
-): void {
-  for (const userId of hinted) running.get(userId)?.bells.hints.ring();
-  for (const userId of submitting) running.get(userId)?.bells.submissions.ring();
+function ringFor(running: ReadonlyMap<string, Account>, due: ReturnType<typeof waitingIn>): void {
+  for (const userId of due.hinted) running.get(userId)?.bells.hints.ring();
+  for (const userId of due.submitting) running.get(userId)?.bells.submissions.ring();
 }
 
-interface DueRow {
+/** `pollAt`, `fullAt`: null: not due. */
+interface DueRow extends Readonly<Record<'pollAt' | 'fullAt', Date | null>> {
   readonly what: 'run' | 'next' | 'hint' | 'submission' | 'column';
   readonly userId: string;
   readonly collection: CollectionName;
-  /** Null: not due. */
-  readonly pollAt: Date | null;
-  readonly fullAt: Date | null;
   /** A stored run is later than the next time of its cron line. */
   readonly isTooLate: boolean;
 }
 
-/**
- * One statement for all work.
- * @param userIds accounts whose runs are looked for
- * @param latest the next times of each collection's cron lines; null without such a line
- */
+/** One statement for all work. @param latest the next times of each collection's cron lines; null without a line */
 export async function dueWork(
   db: Db,
   userIds: readonly string[],
@@ -175,7 +164,6 @@ export async function dueWork(
     /** Time of the next run that is not due yet; null if none is known. */
     nextRunAt: rows.find(({ what }) => what === 'next')?.pollAt ?? null,
     ...waitingIn(rows),
-    /** Accounts whose rows lack values of a new column. */
     filling: accountsIn(rows, 'column'),
   };
 }
@@ -185,10 +173,7 @@ function waitingIn(rows: readonly Pick<DueRow, 'what' | 'userId'>[]) {
   return { hinted: accountsIn(rows, 'hint'), submitting: accountsIn(rows, 'submission') };
 }
 
-function accountsIn(
-  rows: readonly Pick<DueRow, 'what' | 'userId'>[],
-  what: DueRow['what'],
-): ReadonlySet<string> {
+function accountsIn(rows: readonly Pick<DueRow, 'what' | 'userId'>[], what: DueRow['what']) {
   return new Set(rows.filter((row) => row.what === what).map(({ userId }) => userId));
 }
 

@@ -233,7 +233,7 @@ export interface FieldColumn {
 export interface ColumnRegistry {
   /** Fields that are written into columns, except those of the key. */
   readonly columns: readonly FieldColumn[];
-  /** Columns that are about to replace one of them (second-column.ts): pages are not written into them. */
+  /** Columns that are about to replace one of them (set-column-type.ts): pages are not written into them. */
   readonly seconds: readonly FieldColumn[];
   /** Every registered field. */
   readonly fields: ReadonlySet<string>;
@@ -332,7 +332,7 @@ export function domainColumn(name: string): FieldColumn | undefined {
 }
 
 /**
- * Names of columns that are being filled to replace another column (src/operate/second-column.ts); views and copies
+ * Names of columns that are being filled to replace another column (src/operate/set-column-type.ts); views and copies
  * leave them out. A name has the replaced column's number (`pg_attribute.attnum`) and a number that is never reused.
  */
 export const SECOND_COLUMN = /^_set_type_([0-9]+)_[0-9]+$/;

@@ -183,7 +183,7 @@ export async function saveScope(
 /**
  * Compares the scope's last committed observation with the one that this process knows. If it is earlier, the database
  * went back; if it is later, another reader was faster or the scope's parent is deleted (delete-rows.ts). An opened
- * scope has a row: what erases rows takes the account first (forget-rows.ts).
+ * scope has a row: what erases rows takes the account first (forget.ts).
  * @throws Superseded, DatabaseWentBack
  */
 export async function throwUnlessAt(trx: Db, scope: Scope, after: number): Promise<void> {

@@ -79,10 +79,8 @@ async function move(shell: Shell, userId: string, json: boolean) {
     });
     const asked = countOf(forgotten.length, 'key');
     const told = `account ${userId} is mirrored from ${origin} from now on; whose ${asked} of it may be is asked at the next start`;
-    say(
-      shell,
-      json ? JSON.stringify({ userId, origin, keys: forgotten.map((hash) => hash.slice(0, 8)) }) : told,
-    );
+    const named = forgotten.map((hash) => hash.slice(0, 8));
+    say(shell, json ? JSON.stringify({ userId, origin, keys: named }) : told);
     return EXIT.DONE;
   });
 }
@@ -114,8 +112,7 @@ async function retire(
 
 /**
  * Retires an account: no program mirrors it or sends for it any more. The token rises, as at a takeover, so its daemon
- * can write nothing more and gives it up within seconds. Cancels waiting submissions. Data stay; `remove` says that
- * they go next.
+ * gives it up. Cancels waiting submissions. Data stay; `remove` says that they go next.
  */
 export function retireAccount(
   db: Db,
@@ -159,11 +156,7 @@ function takeBack(db: Db, userId: string, by: Operator): ReturnType<typeof retir
 /** Rows removed in one transaction. */
 const BATCH = 5_000;
 
-/**
- * Removes all rows of a retired account, except its own row, its keys' rows and the operator log.
- * @returns how many
- * @throws RangeError if the account is not retired any more
- */
+/** Removes all rows of a retired account, except its own, its keys' and the log's. @throws RangeError if it is back */
 export async function removeData(db: Db, userId: string): Promise<number> {
   const { rows: tables } = await db.sql<{ schema: string; name: string }>`
     select n.nspname as schema, c.relname as name
@@ -181,9 +174,8 @@ export async function removeData(db: Db, userId: string): Promise<number> {
     do {
       removed = await db.transaction(async (trx) => {
         // The lock is kept until the commit, so the account can't be taken back meanwhile.
-        if ((await lockedState(trx, userId)) !== 'retired') {
+        if ((await lockedState(trx, userId)) !== 'retired')
           throw new RangeError(`account ${userId} was taken back: its data are not removed any further`);
-        }
         const { numAffectedRows } = await trx.sql`
           delete from ${name} where _user_id = ${userId}::bigint and ctid = any(array(
             select t.ctid from ${name} as t where t._user_id = ${userId}::bigint limit ${BATCH}))`;

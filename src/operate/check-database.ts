@@ -1,7 +1,7 @@
 import { findBinaries } from '@research-mirror/embedded-postgres/binaries';
 import { databaseFolder } from '@research-mirror/embedded-postgres/embedded-state';
 import { isPortFree } from '@research-mirror/embedded-postgres/ports';
-import { ensureWritableFolder } from '@research-mirror/embedded-postgres/writable-folder';
+import { ensureWritableFolder } from '@research-mirror/embedded-postgres/embedded-state';
 import { countOf, formatCount } from '@research-mirror/runtime/figures';
 import { messageOf } from '@research-mirror/runtime/message';
 import { existsSync } from 'node:fs';
@@ -43,12 +43,12 @@ export const DATABASE_CHECKS: readonly Check[] = [
   { name: 'pooler', after: ['writable'], run: inside(pooler) },
 ];
 
-/** The folder, or its nearest ancestor that exists. */
+/** The folder, or its nearest ancestor. */
 function nearestPresent(path: string): string {
   return existsSync(path) ? path : nearestPresent(dirname(path));
 }
 
-/** Whether the folder can be written or created. Creates a file in it for a moment. */
+/** Whether the folder can be written or created: tries it. */
 async function dataFolder({ config: { database } }: Context) {
   if (database.kind === 'external') return [];
   const { dataDir } = database;

@@ -31,7 +31,6 @@ const TLS_REMEDIES: Readonly<Record<string, string>> = {
 };
 const AUTHORITY = "get the authority's certificate (PEM) from the operator of the service";
 
-/** They share one ping for each key; `endpoints` also reads each collection. */
 export const SERVICE_CHECKS: readonly Check[] = [
   { name: 'network', run: network },
   { name: 'tls', after: ['network'], run: tls },
@@ -42,7 +41,6 @@ export const SERVICE_CHECKS: readonly Check[] = [
   { name: 'service_clock', after: ['base_url'], run: serviceClock },
 ];
 
-/** Checks of the service's answers against the database. */
 export const ACCOUNT_CHECKS: readonly Check[] = [
   { name: 'accounts', after: ['base_url', 'objects', 'rights'], run: accounts },
   { name: 'failing', after: ['base_url', 'writable', 'objects', 'rights'], run: failing },

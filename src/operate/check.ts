@@ -16,19 +16,16 @@ import { type Api, createApi, pingedOwner, RETRY_LIMITS } from '../service/api.t
 import { PRIORITY } from '../service/rate-groups.ts';
 import { createTransport } from '../service/transport.ts';
 
-/** A finding of a check. Its texts contain no secrets. */
-export interface NamedFinding {
-  /** The check's name, the same in every version: `rights`. */
-  readonly check: string;
+/**
+ * A finding of a check, without secrets. `check`: its name, the same in every version (`rights`); `remedy`: what to do,
+ * in words, null if `found` says it; `command`: for a shell; `sql`: for psql on the mirror's database.
+ */
+export interface NamedFinding
+  extends
+    Readonly<Record<'check' | 'found', string>>,
+    Readonly<Record<'remedy' | 'command' | 'sql', string | null>> {
   /** `broken` keeps the mirror from its work; `unknown` could not be found out; `ok` also means not in use. */
   readonly state: 'ok' | 'warning' | 'broken' | 'unknown';
-  readonly found: string;
-  /** What to do, in words; null: nothing, or `found` says it. */
-  readonly remedy: string | null;
-  /** What to type into a shell. */
-  readonly command: string | null;
-  /** What to run in psql on the mirror's database, with sufficient rights. */
-  readonly sql: string | null;
 }
 
 type CheckFinding = Omit<NamedFinding, 'check'>;
@@ -53,7 +50,6 @@ export interface Check<C = Context> {
 
 /**
  * Runs checks concurrently; each waits for those in its `after`. After `boundMs` the rest is `unknown`.
- * @returns the findings in the order of the checks
  * @throws the reason of the context's signal, which also ends the wait for `boundMs`
  */
 export async function runChecks<C extends Pick<Context, 'clock' | 'signal'>>(
@@ -88,7 +84,7 @@ export async function runChecks<C extends Pick<Context, 'clock' | 'signal'>>(
   return found;
 }
 
-/** In ms, of requests and of statements: a user waits for the answer. */
+/** In ms: a user waits for the answer. */
 const REQUEST_LIMITS = { connectMs: 5_000, headersMs: 8_000, totalMs: 10_000 };
 const STATEMENT_BOUNDS = { statement: 5_000, idle: 5_000 };
 /** Keys used concurrently. */
@@ -102,11 +98,10 @@ interface Ping {
   readonly keyHash: string;
   /** Sends each request once and without a slot. */
   readonly api: Api;
-  /** Decimal digits; undefined where `error` says why. */
   readonly owner?: string;
   /** Classified (src/model/errors.ts). */
   readonly error?: unknown;
-  /** Of the service's clock, see `clockSkew`; undefined if the answer has no date. */
+  /** Of the service's clock; undefined if the answer has no date. */
   readonly skew?: number;
 }
 
@@ -139,8 +134,7 @@ export async function openContext(
     const api = createApi({
       transport,
       key: key.reveal(),
-      // No slot is reserved, since nothing may be written. The request counts as another user's of the key, for which
-      // MIRROR_BUDGET_SHARE leaves room.
+      // No slot is reserved, since nothing may be written: MIRROR_BUDGET_SHARE leaves room for others.
       budget: { run: ({ signal }, send) => send(signal) },
       retries: { ...RETRY_LIMITS, attempts: 1, rateLimitedMs: 0 },
       clock,
@@ -195,7 +189,6 @@ export async function openContext(
     return (await database()).db;
   });
 
-  /** Ends everything under way and closes all connections. */
   async function close(): Promise<void> {
     ended.abort(new Error('the time for this check is over'));
     await opening?.catch(() => {});
@@ -210,8 +203,7 @@ export function isAnswered(error: unknown): boolean {
 }
 
 /**
- * By how many ms another clock is certainly ahead of ours (positive) or behind (negative): it was read between question
- * and answer (Cristian 1989).
+ * By how many ms another clock is certainly ahead of ours (positive) or behind (negative) (Cristian 1989).
  * @param said its answer; its true time was up to `resolutionMs` later
  */
 export function clockSkew(said: number, resolutionMs: number, askedAt: number, answeredAt: number): number {
@@ -223,8 +215,7 @@ function once<T>(make: () => Promise<T>): () => Promise<T> {
   return () => (made ??= make());
 }
 
-// The versions in use with their dates, and security releases. `npm run -s versions-table -- --write` writes them into
-// SECURITY.md; `test/runtimes.test.ts` fails if they were looked up before the release.
+// `npm run -s versions-table -- --write` writes these versions into SECURITY.md.
 
 /** When nodejs.org/en/blog/vulnerability and postgresql.org/support/security were last read. */
 export const LOOKED_UP = '2026-11-26';
@@ -238,9 +229,8 @@ export const PINNED = {
 export type Runtime = keyof typeof PINNED;
 
 /** Security releases, oldest first: one version for each supported line. */
-export const SECURITY_RELEASES: Readonly<
-  Record<Runtime, readonly { readonly on: string; readonly versions: readonly string[] }[]>
-> = {
+type Releases = readonly { readonly on: string; readonly versions: readonly string[] }[];
+export const SECURITY_RELEASES: Readonly<Record<Runtime, Releases>> = {
   Node: [
     { on: '2026-06-18', versions: ['24.17.0', '26.3.1'] },
     { on: '2026-07-29', versions: ['24.18.1', '26.5.1'] },
@@ -256,13 +246,10 @@ export const SECURITY_RELEASES: Readonly<
 
 /** The known security releases that a version lacks: `18.6 (2026-08-13)`. */
 export function lacking(runtime: Runtime, version: string): readonly string[] {
+  const isNewer = (each: string): boolean =>
+    majorOf(each) === majorOf(version) && version.localeCompare(each, 'en', { numeric: true }) < 0;
   return SECURITY_RELEASES[runtime].flatMap(({ on, versions }) =>
-    versions
-      .filter(
-        (each) =>
-          majorOf(each) === majorOf(version) && version.localeCompare(each, 'en', { numeric: true }) < 0,
-      )
-      .map((each) => `${each} (${on})`),
+    versions.filter(isNewer).map((each) => `${each} (${on})`),
   );
 }
 
@@ -273,17 +260,14 @@ export function judgeVersion(runtime: Runtime, version: string, update: string):
     SECURITY_RELEASES[runtime].find(({ versions }) => versions.includes(version)) ??
     {};
   const found = `${runtime} ${version}${on === undefined ? '' : ` of ${on}`}`;
-  if (runtime === 'PostgreSQL' && majorOf(version) > TESTED.newest) {
+  if (runtime === 'PostgreSQL' && majorOf(version) > TESTED.newest)
     return warning(`${found}: ${TESTED.oldest} to ${TESTED.newest} are tested, this one is not`);
-  }
   const missing = lacking(runtime, version);
-  if (missing.length > 0) {
+  if (missing.length > 0)
     return warning(`${found} lacks the security fixes of ${missing.join(', ')}`, { remedy: update });
-  }
   const lines = SECURITY_RELEASES[runtime].flatMap(({ versions }) => versions.map(majorOf));
-  if (majorOf(version) < Math.max(...lines) && !lines.includes(majorOf(version))) {
+  if (majorOf(version) < Math.max(...lines) && !lines.includes(majorOf(version)))
     return warning(`${found} gets no security fixes any more`, { remedy: update });
-  }
   return ok(`${found}; no security release since is known (looked up on ${LOOKED_UP})`);
 }
 

@@ -6,7 +6,7 @@ import { TypeRefused } from '../model/errors.ts';
 import type { Db } from '../postgres/db.ts';
 import { operatorOn } from '../postgres/operator-log.ts';
 import { sqlState } from '../postgres/sql-state.ts';
-import { shortened } from '../status/report-words.ts';
+import { shortened } from '../status/status-report.ts';
 import { chooseFrom } from '../terminal/given.ts';
 import { onMirror } from '../terminal/open-mirror.ts';
 import { askPerson, complain, EXIT, type Options, say, type Shell, UsageError } from '../terminal/shell.ts';
@@ -60,17 +60,15 @@ async function list(shell: Shell, db: Db, { json = false }: ColumnsOptions) {
   );
   return printList(shell, {
     json: json ? JSON.stringify({ columns }) : undefined,
-    rows: columns.map(
-      ({ table, column, type, field, firstSeenAt, conflicts, example, suggestion: better }) => ({
-        column: column === null ? `${table} (in _raw)` : `${table}.${column}`,
-        type,
-        field,
-        since: firstSeenAt.toISOString().slice(0, 10),
-        'did not fit': conflicts === 0 ? '' : formatCount(conflicts),
-        'for example': example,
-        instead: better && `${better.type} would take all ${formatCount(better.values)}`,
-      }),
-    ),
+    rows: columns.map(({ table, column, firstSeenAt, conflicts, suggestion: better, ...each }) => ({
+      column: column === null ? `${table} (in _raw)` : `${table}.${column}`,
+      type: each.type,
+      field: each.field,
+      since: firstSeenAt.toISOString().slice(0, 10),
+      'did not fit': conflicts === 0 ? '' : formatCount(conflicts),
+      'for example': each.example,
+      instead: better && `${better.type} would take all ${formatCount(better.values)}`,
+    })),
     none: 'no field that came later has a column yet',
     below: [countOf(columns.length, 'column'), ...hints].join('\n'),
   });
@@ -130,12 +128,9 @@ async function accept(shell: Shell, db: Db, table: CollectionName, field: string
 }
 
 /** A field of a collection's items that came later, and its column. Part of the answer in JSON. */
-interface RegisteredField {
-  readonly table: string;
+interface RegisteredField extends Readonly<Record<'table' | 'field' | 'type', string>> {
   /** Null: the field stays in `_raw`. */
   readonly column: string | null;
-  readonly field: string;
-  readonly type: string;
   /** The service's specification names the field, so its type stays. */
   readonly documented: boolean;
   readonly firstSeenAt: Date;
@@ -147,14 +142,9 @@ interface RegisteredField {
 const SEARCH_MS = 5_000;
 const QUERY_CANCELED = '57014';
 
-/**
- * The beginning of a value that did not fit, as JSON, and a type for all values. Null: none is left, or the search
- * takes long.
- */
-async function unfitValues(
-  db: Db,
-  { table: collection, column, field, type, documented, conflicts }: RegisteredField,
-) {
+/** A value that did not fit, as JSON, and a type for all values. Null: none is left, or the search takes long. */
+async function unfitValues(db: Db, registered: RegisteredField) {
+  const { table: collection, column, field, type, documented, conflicts } = registered;
   const none = { example: null, suggestion: null };
   if (conflicts === 0 || column === null) return none;
   const table = tableOf(db.schema, collection);

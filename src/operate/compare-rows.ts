@@ -10,40 +10,24 @@ import type { Scope } from '../model/collections.ts';
 import type { Item } from '../model/page.ts';
 import type { Db } from '../postgres/db.ts';
 import { readAccount } from '../postgres/fenced.ts';
-import { shortened } from '../status/report-words.ts';
+import { shortened } from '../status/status-report.ts';
 
-/**
- * Fields of the collection: the mirror may have older values of `ignore` (MIRROR_IGNORE_FIELDS), and has none of
- * `exclude` (MIRROR_EXCLUDE_FIELDS).
- */
+/** Of `ignore` (MIRROR_IGNORE_FIELDS) the mirror may have older values, of `exclude` (MIRROR_EXCLUDE_FIELDS) none. */
 export interface StorageRules extends Readonly<Record<'ignore' | 'exclude', ReadonlySet<string>>> {
   /** Default: the rule of these two. */
   readonly rule?: ContentRule;
 }
 
-/** A column, `_hash`, `_verbatim` or a field of `_raw` with another value than the item's. */
-interface FieldDifference {
-  readonly name: string;
-  /** Beginnings of the values, as text; null: NULL, or no such field. */
-  readonly source: string | null;
-  readonly mirror: string | null;
-}
+/** Beginnings of the values of a column, `_hash`, `_verbatim` or a field of `_raw`; null: NULL, or no such field. */
+type FieldDifference = { readonly name: string } & Readonly<Record<'source' | 'mirror', string | null>>;
 
-/** An item that is not in the mirror as it should be, or a row without an item. */
-export interface UnequalItem {
-  /** Undefined: the item has no usable key. */
-  readonly key: string | undefined;
-  /** The item's content hash; undefined: the service does not have it. */
-  readonly source: string | undefined;
-  /**
-   * - `missing`: no row, or a row that is marked deleted; `extra`: a live row without an item
-   * - `different`: `fields` has the differences
-   * - `quarantined`: it can't be mirrored and is kept in `quarantine`; no row could be mistaken for it
-   * - `forgotten`: it was erased on request, and is not mirrored again
-   */
+/**
+ * An item that is not in the mirror as it should be, or a row without an item. `key`: undefined if it is not usable;
+ * `source`: the item's content hash; `row`: `_change_id` of the mirror's row, marked deleted or not.
+ */
+export interface UnequalItem extends Readonly<Record<'key' | 'source' | 'row', string | undefined>> {
+  /** `missing`: no row, or one marked deleted; `extra`: a live row without an item; `forgotten`: erased on request. */
   readonly kind: 'missing' | 'extra' | 'different' | 'quarantined' | 'forgotten';
-  /** `_change_id` of the mirror's row, marked deleted or not; undefined: no row. */
-  readonly row: string | undefined;
   readonly fields: readonly FieldDifference[];
   /** The row is live, and the service's present version is in quarantine. */
   readonly stale: boolean;
@@ -53,9 +37,9 @@ export interface UnequalItem {
 const SHOWN = 120;
 
 /**
- * Compares items with their rows in the mirror, with the expressions that write rows: every column that the daemon
- * fills, `_raw` field by field and digit by digit, `_hash`, `_verbatim`, `_deleted_at`. An equal hash is not enough,
- * since a row may be changed by hand without it. Writes nothing.
+ * Compares items with their rows, by the expressions that write rows: every column that the daemon fills, `_raw` field
+ * by field and digit by digit, `_hash`, `_verbatim`, `_deleted_at`. An equal hash is not enough: a row may be changed
+ * by hand.
  * @returns the unequal items, each once
  */
 export async function compareItems(
@@ -87,11 +71,9 @@ export async function compareItems(
   const query = (some: readonly RowContent[]) => unequalQuery(table, scope, values, ignore, some);
   const found = await unequalRows(db, scope, query, sent);
   const rows = new Map(found.map((row) => [row.key, row]));
-  const keyless = page.bad.map(({ item }) => ({
-    item,
-    hash: contentHash(item.source, rule),
-    key: undefined,
-  }));
+  const keyless = page.bad.map(({ item }) => {
+    return { item, hash: contentHash(item.source, rule), key: undefined };
+  });
   const unequal = [...page.keyed, ...keyless].flatMap(({ key, hash, item }) => {
     const row = rows.get(key ?? '');
     const fields = row?.live === true ? differences(row.fields ?? [], hash, rule, ignore) : [];
@@ -119,8 +101,7 @@ function differences(
   rule: ContentRule,
   ignore: ReadonlySet<string>,
 ): FieldDifference[] {
-  // `_verbatim` has the item's spelling when it was last written: the order of fields and white space may differ now.
-  // An ignored field may be the only reason for having `_verbatim`.
+  // `_verbatim` has the item's former order of fields and white space. An ignored field may be its only reason.
   const fields = found.filter(({ name, source, mirror }) => {
     if (name !== '_verbatim') return true;
     return source === null || mirror === null ? ignore.size === 0 : contentHash(mirror, rule) !== hash;

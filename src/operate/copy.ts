@@ -48,20 +48,18 @@ export async function copyAction(
     const target = await reachDatabase(to, options).catch(ofTarget);
     const progress = new Progress(shell);
     try {
-      const report = await copyMirror({
-        source: direct,
-        target: target.direct,
-        schema: config.schema,
-        signal: shell.signal,
-        onBytes: (table, bytes) => progress.show(`${table}: ${(bytes / 1e6).toFixed(1)} MB`),
-      });
+      const onBytes = (table: string, bytes: number): void =>
+        progress.show(`${table}: ${(bytes / 1e6).toFixed(1)} MB`);
+      const { schema } = config;
+      const at = { source: direct, target: target.direct, schema, signal: shell.signal };
+      const report = await copyMirror({ ...at, onBytes });
       progress.end();
       const { rows, tables, takenAt } = report;
       const told =
         `copied ${countOf(rows, 'row')} of ${countOf(Object.keys(tables).length, 'table')}, as of ${takenAt}.\n` +
         'What was queued is on hold in the copy; once the original is off: "research-mirror submissions release". ' +
         'Its first start reads everything again.';
-      say(shell, json === true ? JSON.stringify({ ...report, schema: config.schema, held: true }) : told);
+      say(shell, json === true ? JSON.stringify({ ...report, schema, held: true }) : told);
       return EXIT.DONE;
     } catch (error) {
       if (!(error instanceof CopyRefused)) throw error;
@@ -74,7 +72,7 @@ export async function copyAction(
   });
 }
 
-/** The target has a mirror, or a newer program has changed the source. Nothing was touched. */
+/** The target has a mirror, or the source is newer than this program. Nothing was touched. */
 export class CopyRefused extends Error {
   override readonly name = 'CopyRefused';
 }
@@ -85,13 +83,13 @@ export class CopyRefused extends Error {
  * @returns when the snapshot was taken, by the source's clock (ISO 8601); rows, in all and by table (`state.scope`)
  * @throws CopyRefused; DatabaseUnavailable, Unusable; the signal's reason
  */
-export async function copyMirror(options: {
-  readonly source: ConnectionOptions;
-  readonly target: ConnectionOptions;
-  readonly schema: string;
-  readonly signal: AbortSignal;
-  readonly onBytes: (table: string, bytes: number) => void;
-}) {
+export async function copyMirror(
+  options: Readonly<Record<'source' | 'target', ConnectionOptions>> & {
+    readonly schema: string;
+    readonly signal: AbortSignal;
+    readonly onBytes: (table: string, bytes: number) => void;
+  },
+) {
   const { source, target, schema, signal, onBytes } = options;
   await resolveConnection(target).catch(ofTarget);
   return inTransaction({ ...target, schema }, 'read committed', signal, async (to) => {
@@ -128,9 +126,8 @@ async function copyTables(
   const takenAt = (await databaseTime(from.db)).toISOString();
   const unknown = await unknownMigrations(from.db, MIGRATIONS);
   if (unknown.length > 0) {
-    throw new CopyRefused(
-      `the mirror is newer than this program (${unknown.join(', ')}): copy it with that version`,
-    );
+    const which = unknown.join(', ');
+    throw new CopyRefused(`the mirror is newer than this program (${which}): copy it with that version`);
   }
   const tables: Record<string, number> = {};
   for (const table of COPIED_TABLES) {
@@ -182,9 +179,7 @@ export function copiedName(db: Db, { schema, name }: CopiedTable): string {
   return `${quotedName(schema === 'mirror' ? db.schema : db.stateSchema)}.${quotedName(name)}`;
 }
 
-/**
- * A table's columns in their order, except generated ones and second columns. `last`: an identity column's last number.
- */
+/** Columns in their order, except generated ones and second columns. `last`: an identity column's last number. */
 export async function copiedColumns(db: Db, table: CopiedTable) {
   const name = copiedName(db, table);
   const { rows } = await db.sql<Record<'name' | 'type', string> & Record<'comment' | 'last', string | null>>`
@@ -200,10 +195,7 @@ export async function copiedColumns(db: Db, table: CopiedTable) {
 }
 
 /** A connection in a transaction, shared by Kysely's statements and COPY. */
-interface CopyConnection {
-  readonly db: Db;
-  readonly client: pg.Client;
-}
+type CopyConnection = { readonly db: Db; readonly client: pg.Client };
 
 /** A copy may take any time; one that is idle in its transaction for a minute hangs. */
 const BOUNDS = 'set local statement_timeout = 0; set local idle_in_transaction_session_timeout = 60000';

@@ -4,23 +4,16 @@
 \set ON_ERROR_STOP on
 \if :{?owner_password}
 \else
+\set owner_password ''
 \getenv owner_password OWNER_PASSWORD
 \endif
 \if :{?reader_password}
 \else
+\set reader_password ''
 \getenv reader_password READER_PASSWORD
 \endif
-\if :{?owner_password}
-\else
-\set owner_password ''
-\endif
-\if :{?reader_password}
-\else
-\set reader_password ''
-\endif
-select :'owner_password' <> '' and :'reader_password' <> '' as has_passwords \gset
-\if :has_passwords
-\else
+select '' in (:'owner_password', :'reader_password') as lacks_password \gset
+\if :lacks_password
 do $$ begin raise exception 'which password? psql -v owner_password=… -v reader_password=…'; end $$;
 \endif
 select exists (select from pg_roles where rolname = :'owner' and rolsuper) as is_superuser \gset

@@ -3,13 +3,7 @@ import { countOf, formatCount } from '@research-mirror/runtime/figures';
 import { sql } from 'kysely';
 import { MIGRATIONS, programVersion } from '../config/program.ts';
 import { remakeFollowers, takeTurn } from '../mirror/table-columns.ts';
-import {
-  distributeTable,
-  loginsMissingOnWorkers,
-  readCluster,
-  refused,
-  tablesOfAccounts,
-} from '../postgres/citus.ts';
+import * as citus from '../postgres/citus.ts';
 import { type Db, onlyRow } from '../postgres/db.ts';
 import { logAct, type Operator, operatorOn } from '../postgres/operator-log.ts';
 import { retried, type Retrying } from '../postgres/retried.ts';
@@ -27,10 +21,8 @@ export async function distributeAction(
   const options = { which: 'own', bounds: MIGRATION_BOUNDS, direct: true } as const;
   return onMirror(shell, 'distribute', options, async ({ db }) => {
     const onStep = (words: string): unknown => shell.err.write(`${words} …\n`);
-    const report = await runDistribute(
-      { ...shell, db, onStep, by: await operatorOn(db) },
-      { dryRun, shards },
-    );
+    const context = { ...shell, db, onStep, by: await operatorOn(db) };
+    const report = await runDistribute(context, { dryRun, shards });
     shell.out.write(json ? `${JSON.stringify(report)}\n` : describe(report, widthOfTerminal(shell.out)));
     return report.leftOvers.length > 0 ? EXIT.FAILED : EXIT.DONE;
   });
@@ -61,16 +53,14 @@ function describe(report: DistributeReport, width: number | undefined): string {
   ].join('');
 }
 
-/** Of the check for transactions that are older than a second: one look each second. With the attempts: 90 s. */
+/** Looks for old transactions, one each second. With the attempts: 90 s. */
 const LOOKS = 60;
-/** Of locks on tables, in ms: writes of daemons wait behind an attempt. */
+/** For locks on tables, in ms: daemons' writes wait behind an attempt. */
 const PATIENCE = { attempts: 10, lockMs: 2_000, backOff: 250 };
 /** For each table whose old rows are still there: the mirror works all the same. */
 const LESS_PATIENCE = { ...PATIENCE, attempts: 3 };
 
-/**
- * The database was opened with `MIGRATION_BOUNDS`, past a pooler. `onStep` gets the next step, or whom it waits for.
- */
+/** `db` was opened with `MIGRATION_BOUNDS`, past a pooler. `onStep` gets the next step, or whom it waits for. */
 type DistributeContext = Required<Pick<Retrying, 'db' | 'clock' | 'signal' | 'onStep'>> & {
   readonly by: Operator;
 };
@@ -89,13 +79,13 @@ export async function runDistribute(
 ) {
   const { db } = context;
   await checkMigrations(db);
-  const cluster = await readCluster(db);
-  const plan = await tablesOfAccounts(db);
+  const cluster = await citus.readCluster(db);
+  const plan = await citus.tablesOfAccounts(db);
   const obstacles = plan
     .filter(({ distributed }) => !distributed)
     .flatMap(({ name, obstacles: all }) => all.map((each) => `${each} of ${name}`));
   if (obstacles.length > 0) {
-    throw refused(
+    throw citus.refused(
       `Citus distributes no table with a unique index that lacks _user_id, a foreign key or a trigger, nor one of another owner: ${obstacles.join(', ')}`,
       'Drop what was added to the mirror, and say it again as the login that migrates',
     );
@@ -126,10 +116,10 @@ export async function runDistribute(
     tables,
     /** Longest wait of writes in all attempts, ms; null: no write waited. */
     pauseMs: pauseMs === 0 ? null : pauseMs,
-    /** Attempts in which tables were locked. 0: no table was distributed. */
+    /** Attempts in which tables were locked. */
     attempts,
-    /** Logins of the mirror that some worker lacks; an administrator makes them there. */
-    missingLogins: await loginsMissingOnWorkers(db),
+    /** Logins of the mirror that some worker lacks. */
+    missingLogins: await citus.loginsMissingOnWorkers(db),
     /** Tables whose old, hidden rows are still on the coordinator, since a session keeps reading them. */
     leftOvers: cleared?.leftOvers ?? [],
   };
@@ -139,7 +129,7 @@ export async function runDistribute(
 async function checkMigrations(db: Db): Promise<void> {
   const unknown = await unknownMigrations(db, MIGRATIONS);
   if (unknown.length === 0) return;
-  throw refused(
+  throw citus.refused(
     `the database is newer than this program, research-mirror ${programVersion()}, which does not know the tables of ${unknown.join(', ')}`,
     'Run distribute with the newest program',
   );
@@ -173,7 +163,7 @@ async function distribute(context: DistributeContext, tables: string[], shards: 
     await checkMigrations(trx);
     await takeTurn(trx);
     await trx.raw(`set local lock_timeout = ${PATIENCE.lockMs}`);
-    const due = (await tablesOfAccounts(trx)).filter(({ distributed }) => !distributed);
+    const due = (await citus.tablesOfAccounts(trx)).filter(({ distributed }) => !distributed);
     if (due.length === 0) return [];
     onStep('waiting for the daemon’s writes');
     // This is the first lock of every page's transaction: a transaction that holds it needs none of the tables that are
@@ -183,7 +173,7 @@ async function distribute(context: DistributeContext, tables: string[], shards: 
     for (const table of due) {
       signal.throwIfAborted();
       onStep(`distributing ${table.name}`);
-      await distributeTable(trx, table, shards);
+      await citus.distributeTable(trx, table, shards);
     }
     const given = { tables: due.length, shards: shards ?? null };
     await logAct(trx, context.by, { act: 'distribute', given });
@@ -205,7 +195,7 @@ async function followAndClear(context: DistributeContext) {
   });
   let tookMs = 0;
   const leftOvers: string[] = [];
-  for (const { name, distributed, bytesHere } of await tablesOfAccounts(context.db)) {
+  for (const { name, distributed, bytesHere } of await citus.tablesOfAccounts(context.db)) {
     if (!distributed || bytesHere <= EMPTY_TABLE_BYTES) continue;
     try {
       const clearing = await retried(

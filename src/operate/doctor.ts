@@ -123,10 +123,7 @@ async function publicUrl({ config, signal }: Context) {
   const reply = randomBytes(16).toString('hex');
   const own = createServer((_, response) => void response.setHeader('content-type', 'text/plain').end(reply));
   try {
-    const isOwn = await once(own.listen(port, host), 'listening').then(
-      () => true,
-      () => false,
-    );
+    const isOwn = (await once(own.listen(port, host), 'listening').catch(() => undefined)) !== undefined;
     const place = `${host}:${isOwn ? (own.address() as AddressInfo).port : port}`;
     const astray = await whyAstray(url, place, isOwn ? reply : LISTENER_ANSWER, signal);
     signal.throwIfAborted();

@@ -20,10 +20,7 @@ const MOST_CHARACTERS = 200_000;
 function collectedRows(limit: number) {
   let names: readonly string[] = [];
   let characters = 0;
-  const answer: { readonly rows: Readonly<Record<string, string | null>>[]; more: boolean } = {
-    rows: [],
-    more: false,
-  };
+  const answer = { rows: [] as Record<string, string | null>[], more: false };
   const receiver: RowReceiver = {
     columns: (columns) => {
       names = columns.map(({ name }) => name);
@@ -48,7 +45,6 @@ function collectedRows(limit: number) {
 /** Of one query, ms. */
 const TIMEOUT = 60_000;
 
-/** An answer of MCP. */
 type Answer = { isError?: boolean; content: { type: 'text'; text: string }[] };
 
 export async function mcpAction(shell: Shell, { demo = false }: { demo?: boolean }) {

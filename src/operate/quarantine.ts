@@ -20,12 +20,10 @@ export async function quarantineAction(
   const { show, json = false, demo } = options;
   const most = readLimit(options.limit, USUAL_LIMITS.quarantine);
   refuseFilters(options, ['limit']);
-  if (show !== undefined && collections !== undefined) {
+  if (show !== undefined && collections !== undefined)
     throw new UsageError('--show goes without names of collections');
-  }
-  if (show !== undefined && !/^[0-9a-f]{4,64}$/i.test(show)) {
+  if (show !== undefined && !/^[0-9a-f]{4,64}$/i.test(show))
     throw new UsageError('--show: takes an ID as "quarantine list" tells it, or its first 4 digits or more');
-  }
   return onMirror(shell, 'quarantine', { demo }, async ({ db }) => {
     if (show !== undefined) {
       const [text, other] = await quarantinedTexts(db, show);
@@ -35,10 +33,8 @@ export async function quarantineAction(
         return EXIT.NO;
       }
       if (text === null) {
-        complain(
-          shell,
-          'the text of this item is not kept: its collection has too many that can’t be mirrored',
-        );
+        const why = 'its collection has too many that can’t be mirrored';
+        complain(shell, `the text of this item is not kept: ${why}`);
         return EXIT.NO;
       }
       // Verbatim, except secrets of ours that the service sent back.

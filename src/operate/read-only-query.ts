@@ -8,7 +8,7 @@ import { type ConnectionOptions, onConnection, PIN_SETTINGS, resolveConnection }
 import { makeRoles } from '../postgres/roles.ts';
 import { breaksConnection, databaseError } from '../postgres/sql-state.ts';
 
-/** Most bytes of one message of the server: a row, a part of a copy, an error. */
+/** Most bytes of one message of the server, such as a row. */
 const MOST_MESSAGE_BYTES = 64 * 1024 * 1024;
 /** Type (one byte) and length (four, which include themselves). */
 const HEADER_BYTES = 5;
@@ -92,21 +92,17 @@ export interface RowReceiver {
   room?(): Promise<void> | undefined;
 }
 
-interface ReadOnlyQuery {
-  /** One statement. */
-  readonly text: string;
-  /** First in the search path. */
-  readonly schema: string;
-  /** Milliseconds. */
+/** `schema`: first in the search path; `timeout`: milliseconds. */
+interface ReadOnlyQuery extends Readonly<Record<'text' | 'schema', string>> {
   readonly timeout: number;
   readonly signal: AbortSignal;
   readonly receiver: RowReceiver;
 }
 
+/** `type`: Postgres's OID, of a domain its base type's. OIDs of built-in types never change. */
 export interface ResultColumn {
   readonly name: string;
   readonly kind: 'number' | 'boolean' | 'json' | 'moment' | 'text';
-  /** Postgres's OID of the type; of a domain its base type's. OIDs of built-in types never change. */
   readonly type: number;
 }
 
@@ -114,7 +110,7 @@ export interface ResultColumn {
 export class StatementRefused extends Error {
   override readonly name = 'StatementRefused';
   readonly state: string;
-  /** Of the wrong character, from 1; undefined if Postgres names none. */
+  /** Of the wrong character, from 1. */
   readonly position: number | undefined;
   readonly hint: string | undefined;
 
@@ -127,22 +123,13 @@ export class StatementRefused extends Error {
   }
 }
 
-/** The session's user may do more than read, so the statement was not run. */
-export class MoreThanReading extends Error {
-  override readonly name = 'MoreThanReading';
-
-  /** @param may in words: "is a superuser" */
-  constructor(may: readonly string[]) {
-    super(`the database's user ${may.join(', ')}`);
-  }
-}
-
 /**
  * Runs one statement as a user who can only read, in a read-only transaction that is rolled back. The extended protocol
  * accepts a single statement, so the text can't end the transaction. Times are UTC.
- * @throws MoreThanReading; StatementRefused; DatabaseUnavailable, also after `timeout`; the signal's reason
+ * @returns undefined if it was run; otherwise what its user may do beyond reading: "the database's user is a superuser"
+ * @throws StatementRefused; DatabaseUnavailable, also after `timeout`; the signal's reason
  */
-export async function readOnlyQuery(connection: ConnectionOptions, query: ReadOnlyQuery): Promise<void> {
+export async function readOnlyQuery(connection: ConnectionOptions, query: ReadOnlyQuery) {
   query.signal.throwIfAborted();
   const config = await resolveConnection(connection);
   const client = new pg.Client(config);
@@ -164,15 +151,16 @@ export async function readOnlyQuery(connection: ConnectionOptions, query: ReadOn
     );
     // The transaction can't be made writable after its first query.
     const may = await client.query<{ what: string }>(MORE_THAN_READING, [query.schema, HARMLESS]);
-    if (may.rows.length > 0) throw new MoreThanReading(may.rows.map(({ what }) => what));
+    if (may.rows.length > 0) return `the database's user ${may.rows.map(({ what }) => what).join(', ')}`;
     // A pooler reports a process ID of its own at the start of a connection.
     const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
     pid = rows[0]?.pid ?? 0;
     await run(client, query, cancel);
+    return undefined;
   } catch (error) {
     query.signal.throwIfAborted();
-    if (ended) return;
-    if (error instanceof MoreThanReading || error instanceof StatementRefused) throw error;
+    if (ended) return undefined;
+    if (error instanceof StatementRefused) throw error;
     if (!(error instanceof pg.DatabaseError) || breaksConnection(error)) throw databaseError(error);
     if (error.code !== '57014') throw new StatementRefused(error);
     throw new DatabaseUnavailable(`the query took longer than ${query.timeout / 1000} s`);
@@ -264,11 +252,7 @@ export function sqlLogin(schema: string): string {
 const LOGIN_CONNECTIONS = 20;
 const LOGIN_TIMEOUT = '60s';
 
-/**
- * Makes the login of `sql`: a member of `<schema>_reader` that can become no other role (from PostgreSQL 16). It could
- * change its settings, but not its rights.
- * @param db of a superuser
- */
+/** Makes the login of `sql`: a member of `<schema>_reader` that can become no other role. @param db of a superuser */
 async function makeSqlLogin(db: Db, password: string): Promise<void> {
   const login = sql.id(sqlLogin(db.schema));
   await db.transaction(async (trx) => {
@@ -297,17 +281,8 @@ export function sqlLoginByHand(schema: string): string {
   );
 }
 
-/**
- * The URL of the login that only reads; makes it on first use.
- * @param url of the superuser
- * @param password of the login
- */
-export async function readerUrl(
-  url: string,
-  password: string,
-  schema: string,
-  program: string,
-): Promise<string> {
+/** The URL of the login that only reads, made on first use. @param url of the superuser @param password of the login */
+export async function readerUrl(url: string, password: string, schema: string, program: string) {
   const reader = new URL(url);
   reader.username = sqlLogin(schema);
   reader.password = password;

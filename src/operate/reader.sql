@@ -6,15 +6,11 @@
 \set ON_ERROR_STOP on
 \if :{?reader_password}
 \else
+\set reader_password ''
 \getenv reader_password READER_PASSWORD
 \endif
-\if :{?reader_password}
-\else
-\set reader_password ''
-\endif
-select :'reader_password' <> '' as has_password \gset
-\if :has_password
-\else
+select :'reader_password' = '' as lacks_password \gset
+\if :lacks_password
 do $$ begin raise exception 'which password? psql -v reader_password=…'; end $$;
 \endif
 select :'schema' || '_sync' as state_schema, :'schema' || '_reader' as readers, :'schema' || '_submitter' as submitters \gset

@@ -1,23 +1,20 @@
 import type { Clock } from '@research-mirror/runtime/clock';
 import { Unusable } from '@research-mirror/runtime/errors';
-import type { FilledBatch } from '../mirror/backfill.ts';
-import type { PlannedColumn } from '../mirror/columns.ts';
-import { addColumns } from '../mirror/table-columns.ts';
-import { tableOf } from '../mirror/table.ts';
+import { sql } from 'kysely';
+import { BATCH, fillBatch, type FilledBatch } from '../mirror/backfill.ts';
+import { COLUMN_TYPES, readRegistry, SECOND_COLUMN, tableVersion } from '../mirror/columns.ts';
+import type { ColumnType, FieldColumn, PlannedColumn } from '../mirror/columns.ts';
+import { countConflicts } from '../mirror/counters.ts';
+import { recreateView } from '../mirror/recreate-view.ts';
+import { addColumns, LOCK_TIMEOUT, remakeFollowers, takeTurn } from '../mirror/table-columns.ts';
+import { dataTable, relation, type Table, tableOf } from '../mirror/table.ts';
 import type { CollectionName } from '../model/collections.ts';
-import type { Db } from '../postgres/db.ts';
+import { TypeRefused } from '../model/errors.ts';
+import { hasCitus } from '../postgres/citus.ts';
+import { databaseTime, type Db, quotedText } from '../postgres/db.ts';
+import { PLANNED_WITHOUT_VALUES } from '../postgres/fenced.ts';
 import { logAct, type Operator } from '../postgres/operator-log.ts';
 import { sqlState } from '../postgres/sql-state.ts';
-import {
-  dropSecond,
-  fillColumn,
-  makeSecond,
-  putInPlace,
-  takeTables,
-  type TypeChange,
-  typeChange,
-  viewsUpon,
-} from './second-column.ts';
 
 interface SetTypeRequest {
   readonly db: Db;
@@ -47,9 +44,9 @@ const UNDEFINED_COLUMN = '42703';
 const PATIENCE_MS = 60_000;
 
 /**
- * Gives a column another type, beside readers and writers: a second column is filled from `_raw` in batches, as late
- * columns are, and then replaces the column at once. Rows get no new `_change_id`, `_changed_at` or version. A failed
- * change is undone; after a SIGKILL an unused column stays, which the next call for the table removes.
+ * Gives a column another type, beside readers and writers: a second column is filled from `_raw` in batches, and then
+ * replaces the column. Rows get no new `_change_id`, `_changed_at` or version. A failed change is undone; after a
+ * SIGKILL an unused column stays until the next call for the table.
  * @param confirm gets what would not fit; false: nothing is done
  * @returns whether it was done
  * @throws TypeRefused; a database error 55P03 if the table stays locked; Unusable; the signal's reason
@@ -85,9 +82,8 @@ export async function setColumnType(
     });
   } catch (error) {
     if (sqlState(error) === UNDEFINED_COLUMN) {
-      throw new Unusable(
-        `another "columns set-type" of ${table.name} has begun meanwhile: this one changed nothing`,
-      );
+      const why = `another "columns set-type" of ${table.name} has begun meanwhile: this one changed nothing`;
+      throw new Unusable(why);
     }
     await db.transaction((trx) => dropSecond(trx, table)).catch(() => {});
     throw error;
@@ -146,4 +142,221 @@ export function acceptFields(
       return planned;
     }),
   );
+}
+
+/**
+ * Replaces the column by the second one, in everything that shows it. Processes that write pages by the old type notice
+ * by the table's version.
+ * @param unfit numbers of values that do not fit, by account; they replace the numbers counted so far
+ * @throws TypeRefused; a database error 55P03
+ */
+async function putInPlace(trx: Db, change: TypeChange, second: string, unfit: ReadonlyMap<string, number>) {
+  const { table, field, type } = change;
+  // Views come first: a view's reader has locked it and waits for the table. A change that held the table and wanted
+  // the view would never get it.
+  let work: () => Promise<unknown> = async () => {
+    for (const suffix of SUFFIXES) await replaceColumn(trx, change, second, suffix);
+  };
+  for (const { name, options, definition } of await viewsUpon(trx, change)) {
+    const inner = work;
+    work = async () => {
+      const done = await recreateView(trx, { ...table, name }, '', async () => {
+        await inner();
+        if (name === 'companies') return trx.sql`select ${trx.stateTable('make_companies')}()`;
+        const given = options === null ? sql`` : sql`with (${sql.raw(options)})`;
+        return trx.sql`create view ${trx.table(name)} ${given} as ${sql.raw(definition)}`;
+      });
+      if (!done)
+        throw new TypeRefused(`the view ${name} has what can't be made again with it: drop that first`);
+    };
+  }
+  await work();
+  const ofField = sql`collection = ${table.name} and field = ${field}`;
+  await trx.sql`update ${trx.table('_columns')} set type = ${type} where ${ofField}`;
+  const at = await databaseTime(trx);
+  for (const [userId, count] of unfit) {
+    await trx.sql`delete from ${trx.stateTable('backfill')} where _user_id = ${userId}::bigint and ${ofField}`;
+    await trx.sql`delete from ${trx.table('_conflicts')} where _user_id = ${userId}::bigint and ${ofField}`;
+    const scope = { userId, collection: table.name as CollectionName, parent: '' };
+    if (count > 0) await countConflicts(trx, scope, new Map([[field, count]]), at);
+  }
+  await remakeFollowers(trx);
+}
+
+/**
+ * Our views that show the column: they are recreated with it. Options are `security_invoker=true`, ….
+ * @throws TypeRefused that names what else depends on the column or on one of these views
+ */
+async function viewsUpon(trx: Db, { table, name }: TypeChange) {
+  const names = [`${table.name}_live`, `${table.name}_versions`, 'companies'];
+  const ofColumn = sql`exists (select from pg_attribute a where a.attrelid = d.refobjid and a.attnum = d.refobjsubid
+    and a.attname = ${name} and a.attrelid in (${relation(table)}, ${relation(table, '_history')}))`;
+  const { rows: views } = await trx.sql<
+    Record<'oid' | 'name' | 'definition', string> & { options: string | null }
+  >`
+    select v.oid::text as oid, v.relname as name, array_to_string(v.reloptions, ', ') as options,
+      pg_get_viewdef(v.oid) as definition
+    from pg_class v
+    where v.relnamespace = ${trx.schema}::regnamespace and v.relname = any(${names}) and exists (
+      select from pg_rewrite r join pg_depend d on d.classid = 'pg_rewrite'::regclass and d.objid = r.oid
+      where r.ev_class = v.oid and d.refclassid = 'pg_class'::regclass and ${ofColumn})`;
+  const oids = sql`${views.map(({ oid }) => oid)}::oid[]`;
+  const { rows } = await trx.sql<{ what: string }>`
+    select case when r.rulename = '_RETURN' then pg_describe_object('pg_class'::regclass, r.ev_class, 0)
+      else pg_describe_object(d.classid, d.objid, d.objsubid) end as what
+    from pg_depend d left join pg_rewrite r on d.classid = 'pg_rewrite'::regclass and r.oid = d.objid
+    where d.deptype in ('n', 'a') and not coalesce(r.ev_class = any(${oids}) and r.rulename = '_RETURN', false)
+      and (d.refclassid = 'pg_class'::regclass and (d.refobjid = any(${oids}) or ${ofColumn})
+        or d.refclassid = 'pg_type'::regclass and d.refobjid in (
+          select t.oid from pg_class c join pg_type t on t.oid = c.reltype or t.typelem = c.reltype and t.typcategory = 'A'
+          where c.oid = any(${oids})))
+    union
+    select format('rights on column %I of table %s', a.attname, a.attrelid::regclass) from pg_attribute a
+    where a.attrelid in (${relation(table)}, ${relation(table, '_history')}) and a.attname = ${name} and exists (
+      -- Rights to read it come again with it.
+      select from aclexplode(a.attacl) e where e.privilege_type <> 'SELECT' or e.is_grantable)
+    order by 1`;
+  if (rows.length === 0) return views;
+  throw new TypeRefused(
+    `${table.name}.${name} can't get another type while these depend on it: ${rows.map(({ what }) => what).join(', ')}. ` +
+      'Keep their definitions (pg_get_viewdef, pg_get_indexdef, …), drop them, and make them again afterwards',
+  );
+}
+
+/** Drops the column and renames the second one. Another column comes and goes, so that the table's version rises. */
+async function replaceColumn(trx: Db, { table, name }: TypeChange, second: string, suffix: string) {
+  const data = dataTable(table, suffix);
+  const passing = sql.id(`${second}_passing`);
+  const { rows } = await trx.sql<{ text: string | null; readers: string[] }>`
+    select col_description(attrelid, attnum) as text, array(
+      select case e.grantee when 0 then 'public' else quote_ident(pg_get_userbyid(e.grantee)) end
+      from aclexplode(attacl) as e) as readers
+    from pg_attribute where attrelid = ${relation(table, suffix)} and attname = ${name}`;
+  const { text: comment = null, readers = [] } = rows[0] ?? {};
+  await trx.sql`alter table ${data} drop column ${sql.id(name)}, add column ${passing} boolean`;
+  await trx.sql`alter table ${data} drop column ${passing}`;
+  await trx.sql`alter table ${data} rename column ${sql.id(second)} to ${sql.id(name)}`;
+  const quoted = comment === null ? sql`null` : sql.raw(quotedText(comment));
+  await trx.sql`comment on column ${data}.${sql.id(name)} is ${quoted}`;
+  if (readers.length > 0)
+    await trx.sql`grant select (${sql.id(name)}) on ${data} to ${sql.raw(readers.join(', '))}`;
+}
+
+/** Of a table and its history. */
+const SUFFIXES = ['', '_history'] as const;
+
+/** How long a change waits for pages and for vacuum, which gives way after a second. No session waits behind it. */
+const WRITERS_TIMEOUT = '5s';
+
+/** A column that the mirror added for a field, with its new type. */
+interface TypeChange extends FieldColumn {
+  readonly table: Table;
+  readonly from: ColumnType;
+  /** `pg_attribute.attnum` in the table. */
+  readonly number: number;
+}
+
+/** @throws TypeRefused if the column may not get the type */
+async function typeChange(db: Db, table: Table, name: string, to: string): Promise<TypeChange> {
+  const refused = (why: string): TypeRefused => new TypeRefused(`${table.name}.${name} ${why}`);
+  const type = COLUMN_TYPES.find((each) => each === to);
+  if (type === undefined)
+    throw refused(`can't be ${JSON.stringify(to)}: types are ${COLUMN_TYPES.join(', ')}`);
+  // It is usable if table and history have it with the registered type.
+  const { rows } = await db.sql<
+    Pick<TypeChange, 'field' | 'from' | 'number'> & Record<'documented' | 'usable', boolean>
+  >`
+    select r.field, r.type as from, a.attnum as number, r.documented,
+      (select count(*) from pg_attribute u
+        where u.attrelid in (${relation(table)}, ${relation(table, '_history')}) and u.attname = r.column_name
+          and not u.attisdropped and u.atttypid = to_regtype(r.type) and u.atttypmod = -1) = 2 as usable
+    from ${db.table('_columns')} as r
+    left join pg_attribute as a on a.attrelid = ${relation(table)} and a.attname = r.column_name
+    where r.collection = ${table.name} and r.column_name = ${name}`;
+  const [found] = rows;
+  if (found === undefined)
+    throw refused('is no column that the mirror made for a field: "research-mirror columns" lists those');
+  const { documented, usable, ...column } = found;
+  if (documented) throw refused('is of the key, or named in the service’s specification: its type stays');
+  if (!usable) throw refused(`was changed by hand: make it ${column.from} again first (ALTER TABLE)`);
+  if (column.from === type) throw refused(`is ${type} already`);
+  const ofCitus = () => db.sql`select from pg_dist_partition where logicalrelid = ${relation(table)}`;
+  if ((await hasCitus(db)) && (await ofCitus()).rows.length > 0)
+    throw refused('is in a table that Citus distributes: there, types stay. Read the field from _raw');
+  return { table, name, type, ...column };
+}
+
+/**
+ * Begins a change of a table's columns: waits for pages and vacuum and keeps them off, so that only readers are left to
+ * wait for. Pages wait for their account's row meanwhile, and hold nothing that readers want.
+ * @throws a database error 55P03
+ */
+async function takeTables(trx: Db, table: Table): Promise<void> {
+  await takeTurn(trx);
+  await trx.sql`select set_config('lock_timeout', ${WRITERS_TIMEOUT}, true)`;
+  await trx.sql`lock table ${dataTable(table)}, ${dataTable(table, '_history')} in share update exclusive mode`;
+  await trx.sql`select a._user_id from ${trx.stateTable('account')} as a order by a._user_id for no key update`;
+  await trx.sql`select set_config('lock_timeout', ${LOCK_TIMEOUT}, true), ${PLANNED_WITHOUT_VALUES}`;
+}
+
+/** Drops second columns, finished or not: a process that fills one fails. @throws a database error 55P03 */
+async function dropSecond(trx: Db, table: Table): Promise<void> {
+  await takeTables(trx, table);
+  for (const name of (await readRegistry(trx, table)).taken) {
+    if (!SECOND_COLUMN.test(name)) continue;
+    for (const suffix of SUFFIXES)
+      await trx.sql`alter table ${dataTable(table, suffix)} drop column if exists ${sql.id(name)}`;
+  }
+  await remakeFollowers(trx);
+}
+
+/** Adds an empty second column, in place of any other. @throws a database error 55P03 */
+async function makeSecond(trx: Db, { table, field, number, type }: TypeChange): Promise<FieldColumn> {
+  await dropSecond(trx, table);
+  const name = `_set_type_${number}_${(await tableVersion(trx, table)) + 1}`;
+  for (const suffix of SUFFIXES)
+    await trx.sql`alter table ${dataTable(table, suffix)} add column ${sql.id(name)} ${sql.raw(type)}`;
+  await remakeFollowers(trx);
+  return { field, name, type };
+}
+
+/**
+ * Fills the column in what was written since the last pass: rows first, in the order of their change IDs, then
+ * versions. A row that changes meanwhile gets a later change ID, and comes with the next pass. The version that it
+ * leaves was filled before, or is then in history.
+ * @param run `db.transaction`, or a function that runs all in one transaction, which has locked the tables
+ * @param through change IDs up to which versions were filled, by account; it is updated
+ * @param dry nothing is written or locked, and deleted rows are left out; else pages and batches take turns
+ */
+async function* fillColumn(
+  run: Db['transaction'],
+  table: Table,
+  column: FieldColumn,
+  through: Map<string, string>,
+  dry = false,
+): AsyncGenerator<NonNullable<FilledBatch> & { readonly userId: string }> {
+  const { rows: accounts } = await run(
+    (trx) => trx.sql<{ userId: string; until: string }>`
+      select _user_id as "userId", change_id as until from ${trx.stateTable('account')} order by 1`,
+  );
+  for (const { userId, until } of accounts) {
+    const which = sql`t._change_id <= ${until}::bigint ${dry ? sql`and t._deleted_at is null` : sql``}`;
+    for (const suffix of SUFFIXES) {
+      let after: string | undefined = through.get(userId) ?? String(-(2n ** 63n));
+      while (after !== undefined) {
+        // A page writes a row and a version of each item that it changes, and waits its turn: with smaller batches,
+        // filling would never end beside a busy writer; with larger ones, pages would wait for longer.
+        const rest: Parameters<typeof fillBatch>[3] = { suffix, after, which, most: 4 * BATCH, dry };
+        const batch: FilledBatch = await run(async (trx) => {
+          const account = sql`${trx.stateTable('account')} where _user_id = ${userId}::bigint`;
+          await trx.sql`select ${PLANNED_WITHOUT_VALUES} from ${account}`;
+          if (!dry) await trx.sql`select _user_id from ${account} for no key update`;
+          return fillBatch(trx, table, userId, rest, column);
+        });
+        if (batch !== undefined) yield { userId, ...batch };
+        after = batch?.last;
+      }
+    }
+    through.set(userId, until);
+  }
 }

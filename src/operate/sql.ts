@@ -7,16 +7,8 @@ import { reachMirror } from '../terminal/open-mirror.ts';
 import { EXIT, OutputClosed, roomIn, UsageError, widthOfTerminal } from '../terminal/shell.ts';
 import type { Options, Shell, Terminal } from '../terminal/shell.ts';
 import { formatRecords, formatTable, widthOfTitles } from '../terminal/text-table.ts';
-import {
-  MoreThanReading,
-  readerUrl,
-  readOnlyQuery,
-  type ResultColumn,
-  type RowReceiver,
-  sqlLogin,
-  sqlLoginByHand,
-  StatementRefused,
-} from './read-only-query.ts';
+import { readerUrl, readOnlyQuery, sqlLogin, sqlLoginByHand, StatementRefused } from './read-only-query.ts';
+import type { ResultColumn, RowReceiver } from './read-only-query.ts';
 
 const FORMATS = ['csv', 'json', 'vertical'] as const;
 
@@ -133,10 +125,7 @@ const MOST_ROWS = 10_000;
 /** Of all values, except those of the first row. */
 const MOST_CHARACTERS = 16 * 1024 * 1024;
 
-/**
- * A table cut to the terminal's width, or whole records if even the titles do not fit.
- * @param vertical always records
- */
+/** A table cut to the terminal's width; records if `vertical`, or if even the titles do not fit. */
 export function tableRows({ out, err }: Pick<Shell, 'out' | 'err'>, vertical: boolean): RowPrinter {
   let titles: readonly string[] = [];
   const rows: string[][] = [];
@@ -166,8 +155,8 @@ export function tableRows({ out, err }: Pick<Shell, 'out' | 'err'>, vertical: bo
 
 /**
  * Runs a query in the mirror, by a login that can only read.
- * @throws UsageError if there is none; StatementRefused; DatabaseUnavailable; the signal's reason; errors of the
- * receiver
+ * @throws UsageError if there is none; StatementRefused; DatabaseUnavailable; the signal's reason; the receiver's
+ * errors
  */
 export async function askMirror(
   shell: Shell,
@@ -180,28 +169,26 @@ export async function askMirror(
   const database = await reachMirror(shell, config, command, demo ? 'demo' : 'likely');
   try {
     const { connection, server } = database;
-    // The embedded server has a login that only reads, made by the program. With DATABASE_URL: its own login, and one
-    // that a DBA may have made.
+    // With DATABASE_URL: its own login, and one that a DBA may have made. For the embedded server the program makes it.
     let logins = [connection, { ...connection, as: sqlLogin(schema) }];
     if (server !== undefined) {
       const url = await readerUrl(server.url, await server.readerPassword(), schema, connection.program);
       shell.scrubber.hide(new URL(url).password);
       logins = [{ ...connection, url }];
     }
-    let refused: MoreThanReading | undefined;
+    let refused: string | undefined;
     for (const login of logins) {
       // The next login is tried if it exists, and needs no password.
       if (refused !== undefined && !(await resolveConnection(login).catch(() => false))) break;
-      try {
-        return await readOnlyQuery(login, { text, schema, timeout, signal: shell.signal, receiver });
-      } catch (error) {
-        if (!(error instanceof MoreThanReading)) throw error;
-        refused ??= error;
-      }
+      const asked = { text, schema, timeout, signal: shell.signal, receiver };
+      const why = await readOnlyQuery(login, asked);
+      if (why === undefined) return;
+      refused ??= why;
     }
+    shell.signal.throwIfAborted();
     throw new UsageError(
       `nothing was run: ${command} takes a login that can do nothing but read, and ` +
-        `${refused?.message ?? 'there is none'}. As a DBA, once: ${sqlLoginByHand(schema)} Then give ${command} that ` +
+        `${refused ?? 'there is none'}. As a DBA, once: ${sqlLoginByHand(schema)} Then give ${command} that ` +
         `login: DATABASE_URL=postgres://${sqlLogin(schema)}:…@host/database`,
     );
   } finally {

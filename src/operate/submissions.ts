@@ -113,18 +113,14 @@ export async function submitAction(
 async function whereItStays(db: Db, id: string): Promise<string> {
   const submission = await findSubmission(db, id).catch(() => undefined);
   const look = `"research-mirror submissions list --show ${id}" tells what came of it`;
-  if (submission?.state === 'queued') {
+  if (submission?.state === 'queued')
     return `submission ${id} stays queued: "research-mirror submissions cancel ${id}" takes it back`;
-  }
   return submission === undefined || !isFinal(submission)
     ? `submission ${id} may be on its way: ${look}`
     : endLine(submission, undefined);
 }
 
-/**
- * Checks for a JSON object without duplicate fields, of which Postgres would silently keep the last.
- * @throws UsageError
- */
+/** Checks for a JSON object without duplicate fields, of which Postgres keeps the last. @throws UsageError */
 export function checkPayload(text: string): string {
   let value: unknown;
   try {
@@ -132,9 +128,8 @@ export function checkPayload(text: string): string {
   } catch (error) {
     throw new UsageError(`--data: is no JSON: ${messageOf(error)}`);
   }
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw new UsageError("--data: must be a JSON object, such as '{}'");
-  }
   const twice = repeatedField(text);
   if (twice !== undefined)
     throw new UsageError(`--data: the field ${JSON.stringify(twice)} stands twice in an object`);
@@ -283,8 +278,7 @@ async function release(shell: Shell, db: Db, json: boolean) {
       ? 'nothing is held'
       : `released: ${countOf(released, 'submission')} (held since ${since}: ${hold.why})`;
   say(shell, json ? JSON.stringify({ released, held: hold ? { since, why: hold.why } : null }) : told);
-  if (hold !== undefined && !lives) {
+  if (hold !== undefined && !lives)
     shell.err.write('no daemon runs: start it within ten minutes, or what is queued is held again\n');
-  }
   return EXIT.DONE;
 }

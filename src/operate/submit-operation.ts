@@ -39,11 +39,7 @@ const TAKING_MS = 30_000;
 /** How often (ms) it looks who owns the account. */
 const OWNER_MS = 1_000;
 
-/**
- * Queues a POST operation by the SQL function that analysts call.
- * @returns its ID
- * @throws SubmitRefused; AccountUnservable; the signal's reason
- */
+/** Queues a POST operation. @returns its ID @throws SubmitRefused; AccountUnservable; the signal's reason */
 export async function queueOperation(
   options: SubmitOptions,
   request: Readonly<
@@ -116,16 +112,8 @@ function installationOf({ config, db, direct, clock }: SubmitOptions) {
   return { db, host: endpointHost(direct.url, direct.variables), submit: config.submit, clock };
 }
 
-/**
- * Takes the account and sends the submission as the daemon does.
- * @returns why it can't be sent from here; undefined: it was sent, or another process has the account
- */
-async function sendHere(
-  config: ServiceConfig,
-  options: SubmitOptions,
-  userId: string,
-  id: string,
-): Promise<string | undefined> {
+/** Sends as the daemon does. @returns why that can't be done here; undefined: it was, or another has the account */
+async function sendHere(config: ServiceConfig, options: SubmitOptions, userId: string, id: string) {
   const { signal, log } = options;
   try {
     return await asProcess(config, SUBMIT, options, async ({ context }, { db }) => {
@@ -177,11 +165,7 @@ export function isFinal({ state }: StoredSubmission): boolean {
   return state !== 'queued' && state !== 'sending';
 }
 
-/**
- * Waits until the submission has ended, or is on hold.
- * @param whyStuck called after each look; undefined: it progresses
- * @throws the signal's reason; RangeError if it is gone
- */
+/** Waits for the end, or a hold. @param whyStuck called at each look @throws the signal's reason; RangeError: gone */
 async function followSubmission(
   id: string,
   { db, clock, signal, onProgress }: SubmitOptions,

@@ -37,9 +37,8 @@ export async function syncAction(
   options: Options<'full' | 'acceptDeletions' | 'json' | 'demo'>,
 ) {
   const { full = false, acceptDeletions = false } = options;
-  if (acceptDeletions && !full) {
+  if (acceptDeletions && !full)
     throw new UsageError('--accept-deletions goes with --full: only a full walk proves deletions');
-  }
   const report = await showPass(
     shell,
     names,
@@ -56,9 +55,8 @@ export async function syncAction(
       return `${table}${countOf(done.requests, 'request')}${refused}\n${stands.join('')}`;
     },
   );
-  if (report.unknownKeys.length > 0 || report.collections.some(({ error }) => error !== null)) {
+  if (report.unknownKeys.length > 0 || report.collections.some(({ error }) => error !== null))
     return EXIT.FAILED;
-  }
   if (!full) return EXIT.DONE;
   const open = report.collections.flatMap(whatIsOpen);
   for (const line of open) complain(shell, line);
@@ -101,10 +99,7 @@ const FIGURES = [
   ['quarantined', 'quarantined'],
 ] as const;
 
-/**
- * Runs a pass with its progress; prints its report, and on stderr the keys of unknown accounts.
- * @param line describes the progress, from the newest state of each account's collection
- */
+/** Runs a pass and prints its report. @param line the progress, from the newest state of each account's collection */
 export async function showPass<
   Each extends CollectionProgress,
   Report extends Pick<SyncReport, 'unknownKeys'> & {
@@ -114,11 +109,7 @@ export async function showPass<
   shell: Shell,
   names: readonly string[],
   { json = false, demo = false }: Options<'json' | 'demo'>,
-  run: (
-    config: ServiceConfig,
-    options: RunOptions<Each>,
-    collections: readonly CollectionName[],
-  ) => Promise<Report>,
+  run: (config: ServiceConfig, options: RunOptions<Each>, of: readonly CollectionName[]) => Promise<Report>,
   line: (states: Iterable<Each>) => string,
   describe: (report: Report, width: number | undefined) => string,
 ): Promise<Report> {
@@ -145,9 +136,7 @@ export async function showPass<
     ? `${JSON.stringify(report)}\n`
     : describe({ ...report, collections }, widthOfTerminal(shell.out));
   shell.out.write(scrub(text));
-  for (const { key, error } of report.unknownKeys) {
-    complain(shell, `API key ${key}…: ${error}; ${SET_A_KEY}`);
-  }
+  for (const { key, error } of report.unknownKeys) complain(shell, `API key ${key}…: ${error}; ${SET_A_KEY}`);
   return report;
 }
 

@@ -16,10 +16,8 @@ import { itemsOfFullPage } from '../walk/reading.ts';
 import { MOST_LISTED, notVerified, verifyScope } from './verify-scope.ts';
 import type { Discrepancy, ScopeVerification, VerifiedCollection, VerifyProgress } from './verify-scope.ts';
 
-interface VerifyRequest extends CommandArguments {
-  /** Null: everything is compared. An older version leaves it out. */
-  readonly sample?: Sample | null;
-}
+/** `sample`: null: everything is compared. An older version leaves it out. */
+type VerifyRequest = CommandArguments & { readonly sample?: Sample | null };
 
 export const VERIFY: AccountCommand<VerifyRequest, VerifiedCollection, VerifyProgress> = {
   name: 'verify',
@@ -65,25 +63,18 @@ export async function runVerify(
 /** Lists read concurrently. The rate limit decides the pace; this only hides latency. */
 const LIST_WORKERS = 4;
 
-interface AccountVerification extends Pick<ScopeVerification, 'context' | 'db' | 'signal'> {
+interface AccountVerification
+  extends Pick<ScopeVerification, 'context' | 'db' | 'signal'>, Required<VerifyRequest> {
   readonly config: Parameters<typeof ruleOf>[1];
-  readonly collections: readonly CollectionName[];
-  /** Null: everything is compared. */
-  readonly sample: Sample | null;
   readonly onProgress: (progress: VerifyProgress) => void;
-  /**
-   * Polls before differing rows are read again, so that newer rows are no difference. Only where a daemon polls anyway.
-   */
+  /** Polls before differing rows are read again, so that newer rows are no difference. Only in a daemon. */
   readonly catchUp?: (name: CollectionName) => Promise<void>;
 }
 
 /** A verified collection, and its keys at the service if rows of another collection depend on them. */
 type Verify = (name: CollectionName) => Promise<readonly [VerifiedCollection, ReadonlySet<string>]>;
 
-/**
- * Compares an account's collections concurrently, within its rate limit. `error` says why one can't be read.
- * @throws LeaseLost, KeyRefused; the signal's reason
- */
+/** Compares an account's collections concurrently. @throws LeaseLost, KeyRefused; the signal's reason */
 export async function verifyAccount(of: AccountVerification): Promise<VerifiedCollection[]> {
   const begun = new Map<CollectionName, ReturnType<Verify>>();
   const verify: Verify = (name) => {
@@ -138,11 +129,7 @@ async function verifyCollection(
 }
 
 /** What to read of a collection, by parent: keys of the chosen rows; undefined: everything. */
-async function scopesOf(
-  { context, db, sample }: AccountVerification,
-  found: Collection,
-  verify: Verify,
-): Promise<ReadonlyMap<string, ScopeVerification['sample']>> {
+async function scopesOf({ context, db, sample }: AccountVerification, found: Collection, verify: Verify) {
   const { name } = found;
   const { userId } = context.fence;
   if (found.kind === 'single') return new Map([['', undefined]]);
@@ -160,11 +147,7 @@ async function scopesOf(
 }
 
 /** What the first reading takes: pages for the rows, and at least one page for each list. */
-async function estimateOf(
-  { context, db, sample }: AccountVerification,
-  found: Collection,
-  rows: number,
-): Promise<VerifiedCollection['estimate']> {
+async function estimateOf({ context, db, sample }: AccountVerification, found: Collection, rows: number) {
   const { store, source, fence } = context;
   let requests = 1;
   if (found.kind === 'list') {

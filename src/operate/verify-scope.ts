@@ -11,11 +11,11 @@ import { PRIORITY } from '../service/rate-groups.ts';
 import { askPage, type PageAsk } from '../sync/walk-run.ts';
 import type { ReadingContext } from '../sync/reading-context.ts';
 import { beginFull } from '../walk/full.ts';
-import { readMemory, type ScopeMemory } from '../walk/memory.ts';
+import { readMemory } from '../walk/memory.ts';
 import { limitToAsk } from '../walk/reading.ts';
 import { beginConfirm } from '../walk/refresh.ts';
 import { step } from '../walk/step.ts';
-import type { End, Step, WalkAnswer } from '../walk/walk.ts';
+import type { Step, WalkAnswer } from '../walk/walk.ts';
 import { compareItems, type StorageRules, type UnequalItem } from './compare-rows.ts';
 
 /** Most rows that are read a second time: each takes about 200 bytes of memory. */
@@ -23,7 +23,6 @@ const READ_AGAIN = 100_000;
 /** Most discrepancies listed for a collection; all are counted. */
 export const MOST_LISTED = 1_000;
 
-/** A scope of the service and of the mirror. */
 export interface ScopeVerification {
   readonly context: Pick<ReadingContext, 'fence' | 'source' | 'store' | 'clock' | 'keys'>;
   readonly db: Db;
@@ -84,20 +83,15 @@ export async function verifyScope(verification: ScopeVerification): Promise<void
 }
 
 /** What a page, or a batch of the mirror's live rows, shows: new items, live rows, and what is unequal. */
-interface Comparison {
-  readonly items: number;
+interface Comparison extends Readonly<Record<'items' | 'rows', number>> {
   readonly keys: readonly string[];
-  readonly rows: number;
   readonly unequal: readonly UnequalItem[];
 }
 
 type Compare = (items: readonly Item[]) => Promise<Comparison>;
 
 /** Reads both sides once. @param keys undefined: everything; otherwise as few pages as show them */
-async function* readBoth(
-  of: ScopeVerification,
-  keys: readonly string[] | undefined,
-): AsyncGenerator<Comparison, undefined> {
+async function* readBoth(of: ScopeVerification, keys: readonly string[] | undefined) {
   const { context, db, scope, rules, signal } = of;
   const isSingle = collection(scope.collection).kind === 'single';
   const seen = context.keys.open();
@@ -132,11 +126,7 @@ async function* readBoth(
  * A list in key order says where keys are; in any other one a sample is a page after each of its rows.
  * @returns whether the service has none of the keys that were on no page
  */
-async function* readPages(
-  of: ScopeVerification,
-  keys: readonly string[] | undefined,
-  compare: Compare,
-): AsyncGenerator<Comparison, boolean> {
+async function* readPages(of: ScopeVerification, keys: readonly string[] | undefined, compare: Compare) {
   const { context, db, scope, sample } = of;
   const list = collection(scope.collection);
   if (list.kind === 'single') {
@@ -171,12 +161,7 @@ async function* readPages(
 }
 
 /** Walks with a copy of the scope's memory, so the mirror's own walks are not affected. */
-async function* walk(
-  of: ScopeVerification,
-  list: ListCollection,
-  begun: Step,
-  compare: Compare,
-): AsyncGenerator<Comparison, { readonly end: End; readonly memory: ScopeMemory }> {
+async function* walk(of: ScopeVerification, list: ListCollection, begun: Step, compare: Compare) {
   const { store, clock } = of.context;
   let { walk: walked, memory, ask: next } = begun;
   while (next.type !== 'end') {
@@ -224,8 +209,8 @@ function isExplained(kind: UnequalItem['kind'] | 'changed'): kind is 'quarantine
 }
 
 /**
- * Only what both readings show of the same item and the same version of the row counts: a mirror that stays behind its
- * service shows the same twice, one that caught up does not.
+ * Only what both readings show of the same item and the same version of the row counts: a mirror that caught up does
+ * not show the same twice.
  * @param second undefined: equal, or gone on both sides
  * @param deletion the mirror suspects it: it waits for the second proof, or has it
  */
@@ -234,13 +219,13 @@ export function verdict(
   second: UnequalItem | undefined,
   deletion: 'waiting' | 'proven' | undefined,
 ): Readonly<{ kind: UnequalItem['kind'] | 'changed'; note: string }> {
-  if (second === undefined) return { kind: 'changed', note: `${first.kind} at first, equal when read again` };
+  const changed = (note: string) => ({ kind: 'changed', note }) as const;
+  if (second === undefined) return changed(`${first.kind} at first, equal when read again`);
   const { kind } = second;
   if (isExplained(kind)) return { kind, note: '' };
-  if (deletion === 'waiting')
-    return { kind: 'changed', note: 'the mirror has it in doubt, and waits for a second proof' };
+  if (deletion === 'waiting') return changed('the mirror has it in doubt, and waits for a second proof');
   if (first.kind !== kind || first.source !== second.source || first.row !== second.row)
-    return { kind: 'changed', note: 'read twice, with two answers' };
+    return changed('read twice, with two answers');
   const held = '; its deletion is proven, and held back ("research-mirror status" says by what)';
   const notes = {
     missing: `${first.row === undefined ? 'no row' : 'marked deleted'} in the mirror`,
@@ -251,12 +236,7 @@ export function verdict(
 }
 
 export interface Discrepancy extends Pick<UnequalItem, 'key' | 'fields'> {
-  /**
-   * - `missing`: the service has it; the mirror has no row, or one marked deleted
-   * - `extra`: the mirror has it live; the service does not have it
-   * - `different`: both have it, with different contents
-   * - `changed`: uncertain: a side changed meanwhile, or the mirror suspects the row's deletion
-   */
+  /** As of an UnequalItem; `changed`: a side changed meanwhile, or the mirror suspects the row's deletion. */
   readonly kind: 'missing' | 'extra' | 'different' | 'changed';
   /** The list that the row belongs to; '' outside lists. */
   readonly list: string;
@@ -271,12 +251,7 @@ export type VerifiedCollection = ReturnType<typeof notVerified>;
 export type VerifyProgress = Pick<VerifiedCollection, 'userId' | 'collection' | 'items'> &
   Partial<Pick<VerifiedCollection, 'estimate'>>;
 
-/**
- * A verification that has not taken place.
- * @param error why; null: it begins now
- * @param estimate of the first reading
- * @param sample how many rows were chosen; only their pages are read; null: all rows
- */
+/** A verification that has not taken place. @param error null: it begins now @param sample chosen rows; null: all */
 export function notVerified(
   userId: string,
   collection: CollectionName,

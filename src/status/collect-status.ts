@@ -92,16 +92,13 @@ export function noFacts({ service, schema }: Config, database: string, now: Date
   };
 }
 
-/**
- * Counts the configured keys by state, and finds problems that no account reports.
- * @param running only the daemon knows whether an account's key was refused last
- */
+/** Counts the keys by state, and finds their problems. @param running knows whether a key was refused last */
 export async function lookAtKeys(
   { service }: Pick<Config, 'service'>,
   db: Db,
   running: Pick<AccountsService, 'runners' | 'unknownKeys'> | undefined,
   accounts: readonly Pick<AccountStatus, 'state' | 'error'>[],
-): Promise<{ readonly counts: StatusReport['keys']; readonly findings: Finding[] }> {
+) {
   const hashes = (service?.keys ?? []).map(hashOfKey);
   const known = new Map((await knownKeys(db, hashes)).map((key) => [key.keyHash, key]));
   const refusedHere = new Set(
@@ -204,10 +201,7 @@ async function creditsOf(db: Db, history: boolean): Promise<ReadonlyMap<string, 
   );
 }
 
-/**
- * Notes on transactions on the mirror's database that have been open for `ageMs`, the oldest first: vacuum keeps all
- * rows that they might see. All users' transactions are visible only with pg_read_all_stats.
- */
+/** Notes on transactions open for `ageMs`, the oldest first. Others' are visible only with pg_read_all_stats. */
 export async function oldTransactions(db: Db, ageMs: number): Promise<string[]> {
   const { rows } = await db.sql<{ pid: number; whose: string; ageMs: number }>`
     select pid, usename || coalesce(' (' || nullif(application_name, '') || ')', '') as whose,
@@ -231,15 +225,8 @@ export interface CronLine {
   readonly everyMs: number;
 }
 
-/**
- * Intervals of lines that ask for more than the rate allows, ms; Infinity: never read. Polls go before lists: if the
- * rate is too small for them, all of them run less often, and lists get nothing.
- */
-export function intervalsKept(
-  polls: readonly CronLine[],
-  lists: readonly CronLine[],
-  perMinute: number,
-): ReadonlyMap<CollectionName, number> {
+/** Intervals of lines that ask for more than the rate allows, ms; Infinity: never read. Polls go before lists. */
+export function intervalsKept(polls: readonly CronLine[], lists: readonly CronLine[], perMinute: number) {
   const kept = new Map<CollectionName, number>();
   let left = perMinute / 60_000;
   for (const lines of [polls, lists]) {

@@ -7,7 +7,7 @@ import {
   sampleLookups,
   sampleStory,
 } from '../../test/support/processes/status-report.ts';
-import type { Hit, RowAddress } from './lookup.ts';
+import type { Hit, RowAddress } from './lookup-store.ts';
 import { lookupRoute, type Lookups } from './lookup-routes.ts';
 
 const EVIL = `<img src=x onerror=alert(1)>"'&`;

@@ -3,23 +3,14 @@ import { formatCount as count } from '@research-mirror/runtime/figures';
 import type { HttpReply } from '@research-mirror/runtime/http-listener';
 import { messageOf } from '@research-mirror/runtime/message';
 import { COLLECTION_NAMES } from '../model/collections.ts';
-import type { newestRows, readRow, searchMirror } from './lookup-store.ts';
-import {
-  keyOf,
-  keyParts,
-  LONGEST_QUERY,
-  type RowAddress,
-  rowAddress,
-  rowName,
-  rowPath,
-  type RowStory,
-} from './lookup.ts';
+import type { newestRows, readRow, RowAddress, RowStory, searchMirror } from './lookup-store.ts';
+import { keyOf, keyParts, LONGEST_QUERY, rowAddress, rowName, rowPath } from './lookup-store.ts';
 import { chip, foundName, moment, stateChip, table, time } from './page-parts.ts';
 import { html, type Html, htmlReply } from './reply.ts';
-import { age } from './report-words.ts';
+import { age } from './status-report.ts';
 import { stillPage } from './status-page.ts';
 
-/** The functions of lookup-store.ts on the daemon's database. @throws DatabaseUnavailable */
+/** Functions of lookup-store.ts. @throws DatabaseUnavailable */
 export interface Lookups {
   readonly search: (query: string) => ReturnType<typeof searchMirror>;
   readonly rows: (filter: Parameters<typeof newestRows>[1]) => ReturnType<typeof newestRows>;
@@ -29,12 +20,6 @@ export interface Lookups {
 const HELP =
   'What can be found: the whole ID of a job, bulk job, list, list item, watchlist entry, event, submission or account; ' +
   'an idempotency key; a company’s domain or address; an account’s e-mail address.';
-
-interface LookupPage {
-  readonly status: number;
-  readonly title: string;
-  readonly view: Html;
-}
 
 /** `/search` and `/rows`. @returns undefined for any other path */
 export function lookupRoute(
@@ -55,7 +40,7 @@ export function lookupRoute(
 }
 
 /** A page without results. @param why whole sentences */
-function notice(status: number, title: string, why: string): LookupPage {
+function notice(status: number, title: string, why: string) {
   const view = html`<section class="headline">
     <h1>${title}</h1>
     <p>${why}</p>
@@ -64,20 +49,16 @@ function notice(status: number, title: string, why: string): LookupPage {
   return { status, title, view };
 }
 
-async function searchPage(lookups: Lookups, asked: URLSearchParams): Promise<LookupPage> {
+async function searchPage(lookups: Lookups, asked: URLSearchParams): Promise<ReturnType<typeof notice>> {
   const query = asked.get('q') ?? '';
   const text = query.trim();
   if (text === '') return notice(200, 'Search', HELP);
   if (query.length > LONGEST_QUERY)
     return notice(400, 'This is too long', `No ID has more than ${LONGEST_QUERY} characters.`);
-  const results = await lookups.search(query);
-  if (results.found.length === 0)
+  const { at, found, more } = await lookups.search(query);
+  if (found.length === 0)
     return notice(200, 'Nothing found', `Nothing has the ID or domain ${text}. ${HELP}`);
-  return { status: 200, title: 'Search', view: resultsView(text, results) };
-}
-
-function resultsView(text: string, { at, found, more }: Awaited<ReturnType<Lookups['search']>>): Html {
-  return html`<section>
+  const view = html`<section>
     <h1>${count(found.length)}${more ? ' of more' : ''} found</h1>
     <p class="quiet">for <code>${text}</code></p>
     ${table('What', found, foundName, [
@@ -87,9 +68,10 @@ function resultsView(text: string, { at, found, more }: Awaited<ReturnType<Looku
     ])}
     ${more ? html`<p class="quiet">There are more: refine the search, by an ID for example.</p>` : ''}
   </section>`;
+  return { status: 200, title: 'Search', view };
 }
 
-async function rowsPage(lookups: Lookups, asked: URLSearchParams): Promise<LookupPage> {
+async function rowsPage(lookups: Lookups, asked: URLSearchParams): Promise<ReturnType<typeof notice>> {
   const userId = keyOf('bigint', asked.get('user') ?? '');
   const collection = COLLECTION_NAMES.find((each) => each === asked.get('collection'));
   const given = asked.get('before');
@@ -139,7 +121,7 @@ function link(path: string, text: string): Html {
   return html`<a href="${path}">${text}</a>`;
 }
 
-async function rowPage(lookups: Lookups, row: RowAddress | undefined): Promise<LookupPage> {
+async function rowPage(lookups: Lookups, row: RowAddress | undefined) {
   const story = row && (await lookups.row(row));
   if (row === undefined || story === undefined) {
     const why =

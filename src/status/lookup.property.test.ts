@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { runs } from '../../test/support/effort.ts';
 import { COLLECTION_NAMES, type CollectionName } from '../model/collections.ts';
-import { keyOf, type RowAddress, rowAddress, rowName, rowPath } from './lookup.ts';
+import { keyOf, type RowAddress, rowAddress, rowName, rowPath } from './lookup-store.ts';
 
 const integer = fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }).map(String);
 const hostile = fc.constantFrom(' ', ...String.raw`. .. ~ ~. %2e % / // \ ? # a/../b ' "`.split(' '));

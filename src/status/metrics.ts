@@ -1,12 +1,6 @@
 import { type Histogram as Delays, monitorEventLoopDelay } from 'node:perf_hooks';
-import {
-  collectDefaultMetrics,
-  Counter,
-  Gauge,
-  Histogram,
-  type LabelValues,
-  Registry,
-} from '@prometheus-io/client';
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from '@prometheus-io/client';
+import type { LabelValues } from '@prometheus-io/client';
 import { DELIVERY_RESULTS, type DeliveryResult } from '../events/receiver.ts';
 import { GAUGE_COLUMNS } from '../model/collection-columns.ts';
 import { COLLECTION_NAMES } from '../model/collections.ts';
@@ -85,7 +79,7 @@ const ERROR_KINDS: readonly (keyof typeof Errors)[] = [
   'RequestRefused',
   'KeyRefused',
 ];
-/** Event types of specification 6. Labels have no word that a sender chooses: each would be a new series. */
+/** Event types of specification 6. A word that a sender chooses is no label: each would be a new series. */
 const EVENT_TYPES: readonly string[] = [
   'research.completed',
   'research.failed',
@@ -100,9 +94,9 @@ const ROW_OPS = ['insert', 'update', 'unchanged', 'quarantine', 'delete'] as con
 const SENDING_OUTCOMES: readonly SubmissionOutcome['state'][] = ['accepted', 'rejected', 'unknown', 'queued'];
 
 /**
- * Labels never name a list: ten thousand lists would be ten thousand series. Counters of known labels start with 0:
- * `increase()` misses the first event in a series that begins with it.
- * @param endpoints endpoints that may be asked: the path with `{id}` for IDs, and its rate limit
+ * Labels never name a list: there may be ten thousand. Counters of known labels start with 0: `increase()` misses the
+ * first event in a series that begins with it.
+ * @param endpoints paths that may be asked, with `{id}` for IDs, and their rate limits
  */
 export function createMetrics(
   version: string,
@@ -144,10 +138,7 @@ export function createMetrics(
 
   return {
     contentType: registry.contentType,
-    /**
-     * An attempt of a request to the service.
-     * @param request `status`: undefined without an answer; `error`: its name is the kind
-     */
+    /** An attempt of a request. @param request `status`: undefined without an answer */
     requestEnded(
       request: (typeof endpoints)[number] &
         Readonly<Record<'durationMs' | 'bytes', number>> & {
@@ -201,9 +192,8 @@ type KnownValues<Label extends string> = Readonly<Record<Label, readonly string[
 
 function combinations<Label extends string>(known: KnownValues<Label>): LabelValues<Label>[] {
   let all: Record<string, string>[] = [{}];
-  for (const [name, values] of Object.entries<readonly string[]>(known)) {
+  for (const [name, values] of Object.entries<readonly string[]>(known))
     all = all.flatMap((each) => values.map((value) => ({ ...each, [name]: value })));
-  }
   return all as LabelValues<Label>[];
 }
 
@@ -230,9 +220,8 @@ function* samplesOf(
   yield ['healthy', {}, Number(report?.healthy === true)];
   yield ['submissions_on_hold', {}, Number(held !== null)];
   yield ['database_bytes', {}, report?.databaseBytes ?? undefined];
-  for (const cause of PROBLEM_CAUSES) {
+  for (const cause of PROBLEM_CAUSES)
     yield ['problems', { cause }, problems.filter((each) => each.cause === cause).length];
-  }
   for (const state of KEY_STATES) yield ['api_keys', { state }, keys?.[state] ?? 0];
   for (const { userId, state, credits, webhook, submissions, collections, budgets } of accounts) {
     const account = { user_id: userId };
@@ -242,9 +231,8 @@ function* samplesOf(
     yield ['webhook_registered', account, Number(webhook.state === 'registered')];
     yield ['webhook_last_event_timestamp_seconds', account, seconds(webhook.lastEventAt)];
     yield ['hints_waiting', account, webhook.hintsWaiting];
-    for (const waiting of ['queued', 'sending', 'held'] as const) {
+    for (const waiting of ['queued', 'sending', 'held'] as const)
       yield ['submissions', { ...account, state: waiting }, submissions[waiting]];
-    }
     for (const each of collections) {
       const collection = { ...account, collection: each.collection };
       yield ['failing', collection, Number(each.state === 'failing')];
@@ -264,9 +252,8 @@ function* samplesOf(
       for (const group of groups) yield ['budget_rate_limited_total', { ...account, key, group }, 0];
       for (const each of used) {
         const budget = { ...account, key, group: each.group };
-        for (const field of ['limit', 'size', 'used', 'waiting'] as const) {
+        for (const field of ['limit', 'size', 'used', 'waiting'] as const)
           yield [`budget_${field}`, budget, each[field]];
-        }
         yield ['budget_free', budget, Math.max(0, each.size - each.used)];
         yield ['budget_foreign_use', budget, each.foreignUse];
         yield ['budget_rate_limited_total', budget, each.refused];
@@ -283,10 +270,7 @@ function numberOf(digits: string | null | undefined): number | undefined {
   return digits === null || digits === undefined ? undefined : Number(digits);
 }
 
-/**
- * The library's metrics whose names break the rules of Prometheus (`promtool check metrics` reports them), and its lags
- * of the event loop, which are measured here.
- */
+/** The library's metrics whose names break Prometheus's rules (`promtool check metrics`), and lags, measured here. */
 const NOT_SHOWN = [
   ...['handles', 'requests', 'resources'].map((each) => `active_${each}_total`),
   ...['histogram', 'summary'].map((each) => `eventloop_utilization_${each}`),
@@ -295,19 +279,13 @@ const NOT_SHOWN = [
 /** Node's longest timer, ms: turns the library's sampling off. */
 const LONGEST_TIMER_MS = 2_147_483_647;
 /**
- * Time between two samples of the event loop, ms. The library takes one each 10 ms and counts that wait as lag: that
- * costs 0.7 % of a core in an idle process.
+ * Time between two samples of the event loop, ms. The library samples each 10 ms, which costs 0.7 % of a core in an
+ * idle process, and counts that wait as lag.
  */
 const SAMPLE_MS = 250;
 
-/**
- * Memory, processor time, open files, event loop and garbage collection of this process.
- * @param delays delays of the event loop with the time between samples, nanoseconds
- */
-export function collectProcessMetrics(
-  registry: Registry,
-  delays: Pick<Delays, 'percentile' | 'reset'>,
-): void {
+/** Metrics of this process. @param delays of the event loop, with the time between samples, nanoseconds */
+export function collectProcessMetrics(registry: Registry, delays: Pick<Delays, 'percentile' | 'reset'>) {
   collectDefaultMetrics({
     register: registry,
     eventLoopUtilizationTimeout: LONGEST_TIMER_MS,

@@ -1,17 +1,17 @@
 import { formatCount as count } from '@research-mirror/runtime/figures';
 import { CELL_COLUMNS, type CellColumn, NOTE_COLUMNS } from '../model/collection-columns.ts';
-import { type Hit, rowName, rowPath } from './lookup.ts';
+import { type Hit, rowName, rowPath } from './lookup-store.ts';
 import { html, type Html, raw } from './reply.ts';
-import { accountFacts, age, cellWords, deletionWords, shortened } from './report-words.ts';
+import { accountFacts, age, cellWords, deletionWords, shortened } from './status-report.ts';
 import type { AccountStatus, CollectionStatus, StatusReport, WaitingDeletion } from './status-report.ts';
 
 export interface PageData {
   readonly report: StatusReport;
   /** The page's account; undefined: the first page. */
   readonly userId: string | undefined;
-  /** The last changed rows of the account that is shown in full; undefined if they can't be read now. */
+  /** Of the account that is shown in full; undefined if they can't be read now. */
   readonly latestRows: readonly Hit[] | undefined;
-  /** Why there is no newer report; undefined if this one is new. */
+  /** Why there is no newer report. */
   readonly why?: string | undefined;
 }
 
@@ -131,11 +131,7 @@ type PageColumn<Row> = readonly [string, (row: Row) => Html | string, boolean?];
 
 const FIGURE = raw('class="figure"');
 
-/**
- * A table that a phone shows as blocks, which have no roles of their own.
- * @param name content of the first column, under `title`
- * @param caption for readers who can't see the table's place
- */
+/** A table that a phone shows as blocks. @param name content of the first column, under `title` */
 export function table<Row>(
   title: string,
   rows: readonly Row[],

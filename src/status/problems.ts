@@ -28,10 +28,8 @@ const SESSION_LOST =
 const NO_DAEMON = { byItself: 'nothing: no daemon runs', remedy: '"research-mirror start"' } as const;
 
 /**
- * Judges a mirror by what its readers get, not by what runs: it stays healthy just after its daemon has stopped, and a
- * dead daemon shows by late polls.
- * @param known problems that the facts do not show: of keys, and of a database that can't be written or read, which
- *   explains late readings
+ * Judges a mirror by what its readers get, not by what runs: a dead daemon shows by late polls.
+ * @param known problems that the facts do not show: of keys, and of the database, which explain late readings
  * @param told notes that the facts do not show
  */
 export function judge(
@@ -71,9 +69,8 @@ export function judge(
     });
   }
   const start = alive.size > 0 ? {} : NO_DAEMON;
-  if (accounts.length === 0 && !isUnready) {
+  if (accounts.length === 0 && !isUnready)
     findings.push({ cause: 'nothing_mirrored', what: 'no account has been mirrored yet', ...start });
-  }
   for (const account of accounts.filter(({ state }) => state !== 'retired')) {
     const asked = account.collections.filter((each) => each.state !== 'paused');
     notes.push(...notesOn(account, asked));
@@ -98,8 +95,8 @@ export function clockNotes(backMs: number): string[] {
 }
 
 /**
- * Whether everything that a database lost by going back was read again: each mirrored collection has no full walk due,
- * or has had one since.
+ * Whether everything that a database lost by going back was read again: each collection has had a full walk since, or
+ * none is due.
  * @param at when it was noticed
  * @param gracePeriodMs a collection is complete as of that long before its walk began
  */
@@ -139,7 +136,6 @@ export function unreadyDatabase(why: string): Finding {
   return { cause: 'database_unready', what: why, origin: 'database' };
 }
 
-/** The brake blocks deletions. */
 export function blockedDeletions(
   userId: string,
   of: Pick<CollectionStatus, 'collection' | 'heldDeletions' | 'liveRows'>,

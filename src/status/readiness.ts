@@ -25,14 +25,12 @@ const OBJECT_MISSING = /^(42|3F)/;
 const TRY_EVERY_MS = 30_000;
 
 /**
- * Outcome of the last writes. A refusal that concerns the whole database stays until a write of its kind, or a trial,
- * goes through: on a full disk heartbeats and other small updates still work. A missing object stays until a trial
- * finds it: pages of other tables still work.
+ * Outcome of the last writes. A refusal stays until a write of its kind, or a trial, goes through: on a full disk small
+ * updates still work. A missing object stays until a trial finds it: pages of other tables still work.
  */
 export class WriteHealth {
   readonly #refusals = new Map<Refused, string>();
   readonly #log: Pick<Logger, 'warn' | 'info'>;
-  /** Ends the wait for the next trial. */
   #tryNow = new AbortController();
   /** Whether the first trial is over. */
   tried = false;
@@ -109,10 +107,7 @@ export class WriteHealth {
   }
 }
 
-/**
- * Why no session can write; undefined if the database does not say so. A read-only session stays so; the error makes
- * the pool replace it.
- */
+/** Why no session can write, if the database says so. The error makes the pool replace a read-only session. */
 export async function whyReadOnly(db: Db): Promise<string | undefined> {
   try {
     await db.raw(`do $$ begin
@@ -126,8 +121,7 @@ export async function whyReadOnly(db: Db): Promise<string | undefined> {
 }
 
 /**
- * Whether the database takes writes. It may answer queries and still refuse them: the address leads to a standby after
- * a failover, the disk is full, the schema is gone.
+ * Whether the database takes writes. A standby after a failover, or one with a full disk, still answers queries.
  * @param lateMs time since the last heartbeat, a committed write, ran out, ms; Infinity: there was none
  * @throws if the database does not answer
  */
@@ -138,9 +132,8 @@ export async function readiness(
 ): Promise<Ready> {
   const refused = (await whyReadOnly(db)) ?? writes.why();
   if (refused !== undefined) return { ok: false, why: refused };
-  if (lateMs === Infinity || !writes.tried) {
+  if (lateMs === Infinity || !writes.tried)
     return { ok: false, why: 'the daemon is starting: it has not written to the database yet' };
-  }
   if (lateMs <= 0) return { ok: true };
   const ago = formatSpan(lateMs);
   return { ok: false, why: `the database takes no heartbeat: the last one ran out ${ago} ago (see the log)` };

@@ -10,12 +10,7 @@ const HEADERS = {
   'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
 };
 
-export function reply(
-  type: string,
-  body: string,
-  status = 200,
-  headers: HttpReply['headers'] = {},
-): HttpReply {
+export function reply(type: string, body: string, status = 200, headers: HttpReply['headers'] = {}) {
   return { status, headers: { ...HEADERS, 'content-type': type, ...headers }, body };
 }
 
@@ -26,19 +21,11 @@ export function jsonReply(value: unknown, status = 200, headers: HttpReply['head
 /** A page that runs only its own script and style, those with the nonce, and talks only to this server. */
 export function htmlReply(page: (nonce: string) => Html, status = 200): HttpReply {
   const nonce = randomBytes(16).toString('base64');
-  const policy = [
-    "default-src 'none'",
-    `script-src 'nonce-${nonce}'`,
-    `style-src 'nonce-${nonce}'`,
-    'img-src data:',
-    "connect-src 'self'",
-    "base-uri 'none'",
-    "form-action 'self'",
-    "frame-ancestors 'none'",
-  ].join('; ');
-  return reply('text/html; charset=UTF-8', String(page(nonce)), status, {
-    'content-security-policy': policy,
-  });
+  const policy =
+    `default-src 'none'; script-src 'nonce-${nonce}'; style-src 'nonce-${nonce}'; img-src data:; connect-src 'self'; ` +
+    "base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
+  const headers = { 'content-security-policy': policy };
+  return reply('text/html; charset=UTF-8', String(page(nonce)), status, headers);
 }
 
 /** HTML text that is not escaped again. */
@@ -57,7 +44,7 @@ export class Html {
 /** Values of the tag: text is escaped; lists are joined; null and undefined show nothing. */
 type Part = string | number | Html | readonly Part[] | null | undefined;
 
-const ESCAPES: Readonly<Record<string, string>> = {
+const ESCAPES: Record<string, string> = {
   '&': '&amp;',
   '<': '&lt;',
   '>': '&gt;',
@@ -90,10 +77,7 @@ export function isLoopbackName(host: string): boolean {
   );
 }
 
-/**
- * Whether a request's `Host` is a loopback name. A foreign page can point its own name at 127.0.0.1 and read the
- * answers (DNS rebinding), but `Host` then has that name. The port is ignored, as it may be forwarded.
- */
+/** Whether `Host` is a loopback name, with any port: a page that points its own name at 127.0.0.1 can't pass. */
 export function isLoopbackHostHeader(host: string | undefined): boolean {
   const url = host === undefined ? null : URL.parse(`http://${host}`);
   return url !== null && isLoopbackName(url.hostname);
@@ -104,10 +88,10 @@ export function isLoopbackHostHeader(host: string | undefined): boolean {
  * same time for every wrong token.
  */
 export function tokenCheck(token: string): (authorization: string | undefined) => boolean {
-  const expected = sha256(token);
+  const sha256 = (text: string): Buffer => createHash('sha256').update(text).digest();
   return (authorization) => {
     const given = tokenIn(authorization ?? '');
-    return given !== undefined && timingSafeEqual(sha256(given), expected);
+    return given !== undefined && timingSafeEqual(sha256(given), sha256(token));
   };
 }
 
@@ -118,8 +102,4 @@ function tokenIn(authorization: string): string | undefined {
   const pair = Buffer.from(value, 'base64').toString('utf8');
   const colon = pair.indexOf(':');
   return colon === -1 ? undefined : pair.slice(colon + 1);
-}
-
-function sha256(text: string): Buffer {
-  return createHash('sha256').update(text).digest();
 }

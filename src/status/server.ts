@@ -2,11 +2,16 @@ import { askedAtMost } from '@research-mirror/runtime/asked-at-most';
 import type { Clock } from '@research-mirror/runtime/clock';
 import { httpListener, type HttpReply, type HttpRequest } from '@research-mirror/runtime/http-listener';
 import type { Logger } from '@research-mirror/runtime/logger';
+import { makeFolder } from '@research-mirror/runtime/make-folder';
 import { messageOf } from '@research-mirror/runtime/message';
 import { Notes } from '@research-mirror/runtime/notes';
+import { randomBytes } from 'node:crypto';
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Config } from '../config/config.ts';
 import { listenProblem } from '../events/webhook-server.ts';
 import { lookupRoute, type Lookups } from './lookup-routes.ts';
-import type { Hit } from './lookup.ts';
+import type { Hit } from './lookup-store.ts';
 import type { Metrics } from './metrics.ts';
 import { rootOf } from './page-parts.ts';
 import {
@@ -34,10 +39,7 @@ export function createStatusServer(options: {
   readonly host: string;
   /** 0 takes a free port. */
   readonly port: number;
-  /**
-   * Token of page, API and metrics, required unless the host is loopback. Undefined: only requests with a loopback name
-   * in `Host` are answered.
-   */
+  /** Of page, API and metrics. Undefined, on loopback only: requests need a loopback name in `Host`. */
   readonly token: string | undefined;
   /** Called at most once a second for all viewers, and one at a time while it fails. */
   readonly status: () => Promise<StatusReport>;
@@ -50,9 +52,8 @@ export function createStatusServer(options: {
   readonly log: Logger;
 }) {
   const { host, port, token, clock, log } = options;
-  if (token === undefined && !isLoopbackName(host)) {
+  if (token === undefined && !isLoopbackName(host))
     throw new RangeError(`the status page on ${host} needs a token: others can reach it`);
-  }
   const place = { what: 'the status page', host, port };
   const variables = { hostVariable: 'MIRROR_HTTP_HOST', portVariable: 'MIRROR_HTTP_PORT' };
   const server = httpListener({
@@ -78,9 +79,7 @@ export function createStatusServer(options: {
 }
 
 /** Paths and their answers (docs/operations.md, "Is it healthy"). Probes need no token for `/healthz` and `/readyz`. */
-function routes(
-  options: Parameters<typeof createStatusServer>[0],
-): (request: HttpRequest) => Promise<HttpReply> {
+function routes(options: Parameters<typeof createStatusServer>[0]) {
   const { lookups, metrics, token } = options;
   const answers = answersOf(options);
   const permitted = token === undefined ? undefined : tokenCheck(token);
@@ -96,10 +95,7 @@ function routes(
     });
   };
 
-  /**
-   * @param userId account of the page; undefined: the first page
-   * @param isOpen the page is open and asks for its new content
-   */
+  /** @param userId undefined: the first page @param isOpen the page is open and asks for its new content */
   const page = async (userId: string | undefined, isOpen: boolean): Promise<HttpReply> => {
     const { report, why } = await answers.report();
     const account = wholeAccount(report, userId);
@@ -112,10 +108,9 @@ function routes(
     return htmlReply((nonce) => (isOpen ? view : statusPage(view, nonce, rootOf(userId))), status);
   };
 
-  return async (request) => {
-    if (request.method !== 'GET' && request.method !== 'HEAD') {
+  return async (request: HttpRequest): Promise<HttpReply> => {
+    if (request.method !== 'GET' && request.method !== 'HEAD')
       return jsonReply({ error: 'only GET and HEAD are answered here' }, 405, { allow: 'GET, HEAD' });
-    }
     // A proxy may send a whole address. A path may begin with two slashes; decoding it could add more.
     const { target } = request;
     const address = target.startsWith('/') ? `http://localhost${target}` : target;
@@ -145,9 +140,8 @@ function routes(
   };
 }
 
-/** Age up to which a report serves further requests, ms. */
+/** Age up to which a report serves further requests, ms; "not ready" less: who starts the daemon asks in a loop. */
 const FRESH_MS = 1_000;
-/** The same for "not ready", ms: a program that starts the daemon asks in a loop. */
 const UNREADY_MS = 50;
 /** Longest time for an answer, ms: orchestrators' probes wait no longer. */
 const PATIENCE_MS = 4_000;
@@ -188,4 +182,42 @@ export function answersOf(
     ready: (): Promise<Ready> =>
       patiently(ready()).catch((error: unknown) => ({ ok: false, why: messageOf(error) })),
   };
+}
+
+/**
+ * Token of page, API and metrics: the configured one; none on loopback; elsewhere one that is made once and kept in the
+ * data folder. The terminal shows it when it is made. The log never has it.
+ * @param hide removes a secret from all later output
+ * @param toTerminal shows a person a line; undefined without a terminal
+ */
+export async function statusToken(
+  { http: { host, token }, dataDir }: Pick<Config, 'http' | 'dataDir'>,
+  hide: (secret: string) => void,
+  log: Logger,
+  toTerminal: ((line: string) => void) | undefined,
+): Promise<string | undefined> {
+  if (token !== undefined) return token.reveal();
+  if (isLoopbackName(host)) return undefined;
+  const file = join(dataDir, 'status-token');
+  const kept = (await readFile(file, 'utf8').catch(() => '')).trim();
+  if (kept !== '') {
+    hide(kept);
+    log.info(`the status page asks for the token in ${file}`);
+    return kept;
+  }
+  const made = randomBytes(24).toString('base64url');
+  toTerminal?.(`token of the status page: ${made}`);
+  hide(made);
+  try {
+    await makeFolder(dataDir);
+    await writeFile(file, `${made}\n`, { mode: 0o600 });
+    log.warn(`the status page on ${host} asks for a token, made just now: it is in ${file}`);
+  } catch (error) {
+    const nobody = toTerminal === undefined ? ', and nobody knows it' : '';
+    log.warn(
+      `the status page on ${host} asks for a token, which is for this run only${nobody} (${messageOf(error)}): ` +
+        'set MIRROR_STATUS_TOKEN to choose one',
+    );
+  }
+  return made;
 }

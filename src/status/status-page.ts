@@ -1,26 +1,14 @@
 import { countOf, formatCount as count } from '@research-mirror/runtime/figures';
 import { readFileSync } from 'node:fs';
-import { LONGEST_QUERY } from './lookup.ts';
-import {
-  absolute,
-  accountChip,
-  accountParts,
-  chip,
-  moment,
-  NOT_KNOWN,
-  type PageData,
-  table,
-} from './page-parts.ts';
+import { LONGEST_QUERY } from './lookup-store.ts';
+import { absolute, accountChip, accountParts, chip, moment, NOT_KNOWN, table } from './page-parts.ts';
+import type { PageData } from './page-parts.ts';
 import { affectedBy, type Problem, PROBLEMS, withoutPlace } from './problem.ts';
 import { html, type Html, raw } from './reply.ts';
-import { age, processWords } from './report-words.ts';
-import type { AccountStatus, StatusReport } from './status-report.ts';
+import { type AccountStatus, age, processWords, type StatusReport } from './status-report.ts';
 
 /** The account that the page shows in full: its own; on the first page the only one. */
-export function wholeAccount(
-  report: StatusReport | undefined,
-  userId: string | undefined,
-): AccountStatus | undefined {
+export function wholeAccount(report: StatusReport | undefined, userId: string | undefined) {
   const accounts = report?.accounts ?? [];
   if (userId !== undefined) return accounts.find((each) => each.userId === userId);
   return accounts.length === 1 ? accounts[0] : undefined;
@@ -253,10 +241,7 @@ const ICON = raw(
   )}`,
 );
 
-/**
- * The document around a view of the report. Without scripts it is complete, and reloads itself.
- * @param root relative path from the page's folder to the first page's
- */
+/** The document around a view of the report; reloads itself without scripts. @param root path to the first page */
 export function statusPage(view: Html, nonce: string, root: string): Html {
   const live = html`<noscript><meta http-equiv="refresh" content="15" /></noscript>
     <script type="module" nonce="${nonce}">

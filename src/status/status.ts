@@ -3,19 +3,16 @@ import { CELL_COLUMNS } from '../model/collection-columns.ts';
 import { whatIsMissing } from '../postgres/inspection.ts';
 import { neededMigrations } from '../postgres/run-migrations.ts';
 import { type Mirror, onMirror } from '../terminal/open-mirror.ts';
-import { EXIT, type ExitCode, type Shell, widthOfTerminal } from '../terminal/shell.ts';
+import { EXIT, type Options, type Shell, widthOfTerminal } from '../terminal/shell.ts';
 import { formatList, printable } from '../terminal/text-table.ts';
 import { noFacts, readWorkload, statusReport } from './collect-status.ts';
 import { problemLine } from './problem.ts';
 import { judge, unreadyDatabase } from './problems.ts';
 import { whyReadOnly } from './readiness.ts';
-import { accountFacts, age, cellWords, deletionWords, processWords } from './report-words.ts';
+import { accountFacts, age, cellWords, deletionWords, processWords } from './status-report.ts';
 import type { AccountStatus, StatusReport } from './status-report.ts';
 
-export async function statusAction(
-  shell: Shell,
-  { json = false, demo = false }: { readonly json?: boolean; readonly demo?: boolean },
-): Promise<ExitCode> {
+export async function statusAction(shell: Shell, { json = false, demo = false }: Options<'json' | 'demo'>) {
   const now = new Date(shell.clock.now());
   const options = { demo, anyVersion: true };
   const report = await onMirror(shell, 'status', options, (mirror) => readStatus(mirror, now));

@@ -15,10 +15,7 @@ const NO_SUBMISSIONS = Object.fromEntries(
   SUBMISSION_STATES.map((state) => [state, 0]),
 ) as AccountStatus['submissions'];
 
-/**
- * The part of a status report that comes from Postgres alone, at the database's time `now`.
- * @param db a snapshot, so that figures agree while pages commit
- */
+/** The part of a report that Postgres has. @param db a snapshot, so that figures agree while pages commit */
 export async function readStoredStatus(db: Db) {
   const now = await databaseTime(db);
   type Installation = Record<'since' | 'why', string | null> & { readonly aheadMs: number | null };
@@ -149,8 +146,7 @@ async function rowsOf<Row>(asked: Promise<QueryResult<Row>>): Promise<Row[]> {
 
 async function byUser<Row>(asked: Promise<QueryResult<Row>>): Promise<ReadonlyMap<string, Row[]>> {
   const groups = new Map<string, Row[]>();
-  for (const { userId, ...row } of (await rowsOf(asked)) as { userId: string }[]) {
+  for (const { userId, ...row } of (await rowsOf(asked)) as { userId: string }[])
     groups.set(userId, [...(groups.get(userId) ?? []), row as Row]);
-  }
   return groups;
 }

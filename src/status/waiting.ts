@@ -5,8 +5,7 @@ import type { CollectionName } from '../model/collections.ts';
 import type { Db } from '../postgres/db.ts';
 import { PROBLEMS } from './problem.ts';
 import type { Finding } from './problems.ts';
-import { shortened } from './report-words.ts';
-import { type AccountStatus, DELETION_CAUSES, type WaitingDeletion } from './status-report.ts';
+import { type AccountStatus, DELETION_CAUSES, shortened, type WaitingDeletion } from './status-report.ts';
 
 /** Suspected deletions of one collection with the same cause. */
 export type SuspectedRows = Pick<WaitingDeletion, 'userId' | 'collection' | 'cause' | 'rows' | 'examples'> & {
@@ -50,11 +49,7 @@ export async function readSuspects(db: Db, now: Date, gracePeriodMs: number): Pr
   return rows;
 }
 
-/**
- * Why rows that look deleted are still mirrored (docs/design/deletions.md): one entry per collection and cause, those
- * that need a person first.
- * @param running whether a daemon runs
- */
+/** One entry per collection and cause (docs/design/deletions.md). @param running whether a daemon runs */
 export function waitingDeletions(
   accounts: readonly Pick<AccountStatus, 'userId' | 'state' | 'collections'>[],
   suspects: readonly SuspectedRows[],
@@ -82,10 +77,10 @@ export function waitingDeletions(
 }
 
 /** `sync`: the command that walks the collection. */
-type Waiting = Readonly<Record<'collection' | 'sync', string> & Record<'nextFullAt' | 'why', string | null>>;
-type Words = readonly [what: string, byItself: string, remedy: string | null];
+type Waiting = Record<'collection' | 'sync', string> & Record<'nextFullAt' | 'why', string | null>;
 
-const WORDS: Readonly<Record<WaitingDeletion['cause'], (of: Waiting) => Words>> = {
+/** What is wrong, what happens by itself, and the remedy. */
+const WORDS: Readonly<Record<WaitingDeletion['cause'], (of: Waiting) => [string, string, string | null]>> = {
   refused: ({ collection, sync, why }) => [
     `Postgres refuses to delete rows of ${collection} that are gone: ${why ?? 'no reason is known'}`,
     PROBLEMS.deletions_refused[0],
@@ -117,10 +112,7 @@ const WORDS: Readonly<Record<WaitingDeletion['cause'], (of: Waiting) => Words>> 
 const NAMED = 4;
 const SHOWN = 40;
 
-/**
- * With MIRROR_SCHEMA_DRIFT=freeze: one problem for each collection that has fields without a column. Excluded fields
- * and those of a full table don't count.
- */
+/** With MIRROR_SCHEMA_DRIFT=freeze: collections with fields that wait for a column; those of a full table do not. */
 export async function waitingFields(
   db: Db,
   { schemaDrift, excludeFields }: Pick<Config, 'schemaDrift' | 'excludeFields'>,

@@ -3,8 +3,6 @@ import { suggestion } from '../config/parse-values.ts';
 import { COLLECTION_NAMES, type CollectionName } from '../model/collections.ts';
 import { UsageError } from './shell.ts';
 
-// Reads and validates options and arguments.
-
 /** Entries of a list without --limit. */
 export const USUAL_LIMITS = { events: 50, quarantine: 100, submissions: 50 } as const;
 

@@ -20,10 +20,7 @@ import { hasColour, isInteractive, type Shell, shortPath } from './shell.ts';
 /** `likely`: `chooseMirror` decides. `own or new` makes the embedded database if there is none; the others fail. */
 type Which = 'likely' | 'own' | 'own or new' | 'demo';
 
-export interface Mirror extends Pick<ReachedDatabase, 'direct' | 'words'> {
-  readonly config: Config;
-  readonly db: Db;
-}
+export type Mirror = Pick<ReachedDatabase, 'direct' | 'words'> & { readonly config: Config; readonly db: Db };
 
 interface MirrorOptions {
   readonly demo?: boolean | undefined;
@@ -76,17 +73,8 @@ export function demoFolder(config: Config): string {
   return join(config.dataDir, 'demo');
 }
 
-/**
- * Connects to the mirror that is meant; starts an embedded server.
- * @param command `sql`
- * @throws Unusable if there is none
- */
-export async function reachMirror(
-  shell: Shell,
-  config: Config,
-  command: string,
-  which: Which,
-): Promise<ReachedDatabase> {
+/** Connects to the mirror that is meant; starts an embedded server. @throws Unusable if there is none */
+export async function reachMirror(shell: Shell, config: Config, command: string, which: Which) {
   const { database, pgBin } = config;
   const options = { ...workOptions(shell, config), command };
   if (database.kind === 'external' && which !== 'demo') return reachDatabase(database, options);
@@ -108,9 +96,8 @@ async function embeddedFolder(config: Config, shell: Shell, which: Which): Promi
         '"research-mirror start" makes yours (or set DATABASE_URL, where your Postgres is)',
     );
   }
-  if (which === 'likely' && choice === 'demo' && own !== 'absent') {
+  if (which === 'likely' && choice === 'demo' && own !== 'absent')
     shell.err.write(`(this is the demo's mirror, since it runs; yours is in ${folders.own})\n`);
-  }
   return folders[choice];
 }
 
@@ -124,11 +111,7 @@ export function chooseMirror(own: EmbeddedState, demo: EmbeddedState, configured
   return demo === 'absent' ? 'own' : 'demo';
 }
 
-/**
- * What a command gives to what it runs.
- * @param sink of the log: stdout for `start`, otherwise stderr
- * @param usual level without LOG_LEVEL: `warn` for a command that shows its progress
- */
+/** @param sink of the log: stdout for `start` @param usual level without LOG_LEVEL: `warn` beside a progress line */
 export function workOptions(
   { env, err, clock, signal, scrubber }: Shell,
   config: Config,

@@ -15,10 +15,9 @@ export class Progress {
   #lastAt = Number.NEGATIVE_INFINITY;
   /** A repaint is scheduled. */
   #pending = false;
-  /** The last state that was shown, and the newest. */
+  /** The last state that was shown, the newest one, and the line on the terminal. */
   #shown = '';
   #latest = '';
-  /** The line on the terminal. */
   #line = '';
 
   constructor(shell: Shell) {

@@ -34,14 +34,7 @@ export interface Shell {
 }
 
 /** The program's exit codes. Scripts rely on them. */
-export const EXIT = {
-  DONE: 0,
-  NO: 1,
-  USAGE: 2,
-  FAILED: 3,
-  UNKNOWN: 4,
-  INTERRUPTED: 130,
-} as const;
+export const EXIT = { DONE: 0, NO: 1, USAGE: 2, FAILED: 3, UNKNOWN: 4, INTERRUPTED: 130 } as const;
 
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
@@ -88,9 +81,7 @@ export function failureText(error: unknown, stack: boolean): string {
 /** Signals within this time (ms) are one Ctrl-C: a terminal and a launcher may both deliver it. */
 const SAME_SIGNAL_MS = 500;
 
-/**
- * Distinguishes the first signal, which stops the program, from an impatient one. Called with the monotonic time in ms.
- */
+/** Distinguishes the first signal, which stops the program, from an impatient one. `now` is monotonic, ms. */
 export function interrupts(): (now: number) => 'first' | 'same' | 'again' {
   let firstAt: number | undefined;
   return (now) => {
@@ -133,10 +124,7 @@ export function widthOfTerminal(terminal: Terminal): number | undefined {
     : undefined;
 }
 
-/**
- * Resolves when the reader has caught up, so that unread output takes no memory. Undefined if there is room now.
- * Rejects with the signal's reason.
- */
+/** Resolves when the reader has caught up; undefined: there is room now. Rejects with the signal's reason. */
 export function roomIn(terminal: Terminal, signal: AbortSignal): Promise<void> | undefined {
   if (terminal.writableNeedDrain !== true || terminal.once === undefined) return undefined;
   return new Promise((resolve, reject) => {
@@ -176,9 +164,8 @@ export function shortPath(path: string): string {
 
 /** Asks the user to type `word`. @throws UsageError if there is no terminal (`--yes` answers); the signal's reason */
 export async function askPerson(shell: Shell, question: string, word: string): Promise<boolean> {
-  if (!stdin.isTTY || shell.err.isTTY !== true) {
+  if (!stdin.isTTY || shell.err.isTTY !== true)
     throw new UsageError('nobody can be asked here: add --yes, or --dry-run to see what would go');
-  }
   shell.err.write(`${question} Type "${word}": `);
   // Node sets a terminal to non-blocking, so reading it by `fs` fails with EAGAIN.
   const lines = createInterface({ input: stdin, signal: shell.signal });

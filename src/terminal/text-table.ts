@@ -15,10 +15,8 @@ export function formatTable(
   width = Number.POSITIVE_INFINITY,
 ): string {
   const lines = [titles, ...rows].map((row) => titles.map((_, at) => printable(row[at] ?? '')));
-  const sizes = fit(
-    titles.map((_, at) => widest(lines.map((cells) => cells[at] ?? ''))),
-    width,
-  );
+  const natural = titles.map((_, at) => widest(lines.map((cells) => cells[at] ?? '')));
+  const sizes = fit(natural, width);
   const columns = sizes.map((size, at) => ({ size, right: rows.every((row) => FIGURE.test(row[at] ?? '')) }));
   const [head = '', ...body] = lines.map((cells) =>
     columns
@@ -31,7 +29,7 @@ export function formatTable(
 }
 
 /** A table of rows with cells by title; '' without rows. */
-export function formatList(rows: readonly Readonly<Record<string, string | null>>[], width?: number): string {
+export function formatList(rows: readonly Row[], width?: number): string {
   const [first] = rows;
   if (first === undefined) return '';
   const cells = rows.map((row) => Object.values(row).map((cell) => cell ?? ''));
@@ -43,16 +41,8 @@ export function widthOfTitles(titles: readonly string[]): number {
   return displayWidth(titles.map(printable).join(GAP));
 }
 
-/**
- * Records below each other, like psql's `\x`.
- * @param rows raw cells, escaped here
- * @param width of the line above a record
- */
-export function formatRecords(
-  titles: readonly string[],
-  rows: readonly (readonly string[])[],
-  width = 80,
-): string {
+/** Records below each other, like psql's `\x`. @param width of the line above a record */
+export function formatRecords(titles: readonly string[], rows: readonly (readonly string[])[], width = 80) {
   const names = titles.map(printable);
   const size = widest(names);
   const records = rows.map((row) =>
@@ -122,7 +112,7 @@ function pad(text: string, width: number, right: boolean): string {
 }
 
 /** Cells by title. */
-export type Row = Readonly<Record<string, string | null>>;
+type Row = Readonly<Record<string, string | null>>;
 
 /** @param list `json` is the answer of `--json`, undefined for people; `below` is printed below the table */
 export function printList(

@@ -1,6 +1,6 @@
 import { judge } from '../../src/status/problems.ts';
 import { COLLECTION_NAMES } from '../../src/model/collections.ts';
-import type { Hit, RowAddress } from '../../src/status/lookup.ts';
+import type { Hit, RowAddress } from '../../src/status/lookup-store.ts';
 import type { StatusReport } from '../../src/status/status-report.ts';
 import {
   before,

@@ -2,7 +2,7 @@ import { type SuspectedRows, waitingDeletions } from '../../src/status/waiting.t
 import { judge } from '../../src/status/problems.ts';
 import { COLLECTION_NAMES } from '../../src/model/collections.ts';
 import { SERVICE_DOWN } from '../../src/model/errors.ts';
-import type { Hit } from '../../src/status/lookup.ts';
+import type { Hit } from '../../src/status/lookup-store.ts';
 import type { AccountStatus, CollectionStatus, StatusReport } from '../../src/status/status-report.ts';
 import {
   before,

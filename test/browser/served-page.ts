@@ -1,7 +1,7 @@
 import { pino } from 'pino';
 import { systemClock } from '@research-mirror/runtime/clock';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
-import type { Hit } from '../../src/status/lookup.ts';
+import type { Hit } from '../../src/status/lookup-store.ts';
 import type { StatusReport } from '../../src/status/status-report.ts';
 import { createMetrics } from '../../src/status/metrics.ts';
 import type { Lookups } from '../../src/status/lookup-routes.ts';

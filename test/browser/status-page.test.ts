@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { rowPath } from '../../src/status/lookup.ts';
+import { rowPath } from '../../src/status/lookup-store.ts';
 import type { StatusReport } from '../../src/status/status-report.ts';
 import type { StatusServer } from '../../src/status/server.ts';
 import { isBrowserTested, startBrowser, type Browser } from '../support/processes/browser.ts';

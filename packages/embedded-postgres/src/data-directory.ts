@@ -6,15 +6,15 @@ import type { Clock } from '@research-mirror/runtime/clock';
 import { readOrCreate } from '@research-mirror/runtime/read-or-create';
 import { messageOf } from '@research-mirror/runtime/message';
 import { exists, run } from './binaries.ts';
-import { UNFINISHED, type Location } from './location.ts';
+import { UNFINISHED } from './embedded-state.ts';
+import type { Location } from './location.ts';
 
-/** Superuser of the embedded server, and the database that URLs name. */
+/** Superuser of the embedded server. */
 export const SUPERUSER = 'postgres';
-export const DATABASE = 'postgres';
 
 /**
- * Written into postgresql.conf when the data directory is created; users may change them there. For a small server on
- * a developer's machine or a small host. Durability is PostgreSQL's default (fsync on).
+ * Written into postgresql.conf when the data directory is created; users may change them there. For a small host.
+ * Durability is PostgreSQL's default (fsync on).
  */
 const SETTINGS: Record<string, string> = {
   max_connections: '60',
@@ -32,7 +32,7 @@ const SETTINGS: Record<string, string> = {
   log_checkpoints: 'off',
 };
 
-/** The server's password, created once. @throws Unusable where its file is missing */
+/** The server's password, created once. @throws Unusable if its file is missing */
 export async function ensurePassword(file: string, pgData: string): Promise<string> {
   if (!(await exists(file)) && (await exists(pgData))) {
     throw new Unusable(
@@ -42,16 +42,15 @@ export async function ensurePassword(file: string, pgData: string): Promise<stri
   return secretFile(file);
 }
 
-/** A random secret in a file that only its owner can read, created where it is missing. */
+/** A random secret in a file that only its owner can read; created if it is missing. */
 export function secretFile(file: string): Promise<string> {
   return readOrCreate(file, () => randomBytes(24).toString('hex'), 0o600);
 }
 
 /**
- * Runs initdb where there is no data directory: in a temporary folder beside it, which is renamed when initdb has
- * finished. So an interrupted initdb leaves nothing behind, and of two programs one wins.
- * @throws Unusable for the data directory of another major version, and with initdb's error where that fails; the
- * signal's reason
+ * Runs initdb if there is no data directory: in a temporary folder beside it, which is then renamed. So an interrupted
+ * initdb leaves nothing behind, and of two programs one wins.
+ * @throws Unusable for the data directory of another major version, and with initdb's error; the signal's reason
  */
 export async function ensureDataDirectory(
   location: Location,
@@ -91,9 +90,7 @@ export async function ensureDataDirectory(
     if (await exists(location.pgData)) return;
     throw new Unusable(
       `the embedded database could not be created in ${folder}: ${lastError(messageOf(error))}`,
-      {
-        cause: error,
-      },
+      { cause: error },
     );
   } finally {
     // The server that an interrupted initdb had started may still write for a moment.
@@ -101,17 +98,17 @@ export async function ensureDataDirectory(
   }
 }
 
-/** Sorts by code points, alike everywhere, whatever locales the machine has or gets. */
+/** Sorts by code points, alike on every machine. */
 function localeOf(major: number): readonly string[] {
   if (major >= 17) return ['--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8'];
-  // What is a letter is up to the C library here. macOS calls it so.
+  // The C library says what is a letter. macOS calls it so.
   return ['--lc-collate=C', `--lc-ctype=${process.platform === 'darwin' ? 'UTF-8' : 'C.UTF-8'}`];
 }
 
 /** Much longer than any initdb takes. */
 const ABANDONED_AFTER_MS = 3_600_000;
 
-/** Removes what killed programs left behind: the folders of running ones are younger. */
+/** Removes what killed programs left: folders of running ones are younger. */
 async function removeAbandoned(folder: string, clock: Clock): Promise<void> {
   for (const name of await readdir(folder)) {
     if (!/^pg\d*\.new-/.test(name)) continue;

@@ -3,24 +3,13 @@ import { chmod, chown, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/pr
 import { join, resolve } from 'node:path';
 import { Unusable } from '@research-mirror/runtime/errors';
 import { makeFolder } from '@research-mirror/runtime/make-folder';
-import {
-  copyBinaries,
-  exists,
-  findBinaries,
-  majorOf,
-  makeLinks,
-  run,
-  whyNotRunnable,
-  type Binaries,
-} from './binaries.ts';
-import { clustersIn, pointerName } from './embedded-state.ts';
-import { unprivilegedUser, type SystemUser } from './system-user.ts';
+import { type Binaries, copyBinaries, exists, makeLinks, run, whyNotRunnable } from './binaries.ts';
+import { clustersIn, pointerName, UNFINISHED } from './embedded-state.ts';
 
 /** Where the embedded server's programs and data are, and as which user it runs. */
 export interface Location {
-  /** Folder of PostgreSQL's programs. */
+  /** Folder of PostgreSQL's programs, and their major version. */
   readonly bin: string;
-  /** Their major version. */
   readonly major: number;
   /** PostgreSQL's data directory (PGDATA); it need not exist yet. */
   readonly pgData: string;
@@ -31,27 +20,23 @@ export interface Location {
 /** Holds the databases whose `MIRROR_DATA_DIR` PostgreSQL's user can't enter. */
 export const SYSTEM_FOLDER = '/var/lib/research-mirror';
 
-/** Prefix of temporary folders: ensureDataDirectory removes those that a killed program left. */
-export const UNFINISHED = 'pg.new-';
-
 /**
  * Finds a location that works, and checks that by using it:
- * - For an ordinary user the database is in `dataDir`. The programs run where npm put them; they are copied into
- *   `dataDir` where that folder is read-only and links are missing.
+ * - For an ordinary user the database is in `dataDir`. The programs run where npm put them, or as a copy in `dataDir`
+ *   if that folder is read-only and links are missing.
  * - For root PostgreSQL runs as an existing unprivileged user. What that user can't reach (a checkout under a 0700
- *   home) goes elsewhere: the programs to `<systemFolder>/postgres-<version>`, the data to
- *   `<systemFolder>/<hash of dataDir>`; a file in `dataDir` names that folder.
+ *   home) goes elsewhere: the programs to `<systemFolder>/postgres-<version>`, the data to `<systemFolder>/<hash of
+ *   dataDir>`; a file in `dataDir` names that folder.
  * @throws Unusable with the remedy
  */
 export async function findLocation(
   dataDir: string,
   isRoot: boolean,
   systemFolder: string,
-  given?: Binaries,
+  binaries: Binaries,
 ): Promise<Location> {
-  const binaries = given ?? (await findBinaries());
-  const major = majorOf(binaries);
-  await refuseOtherMajor(dataDir, binaries);
+  const major = Number.parseInt(binaries.version);
+  await refuseOtherMajor(dataDir, binaries, major);
   const linked = await makeLinks(binaries);
   const pointer = join(dataDir, pointerName(major));
   const named = `pg${major}`;
@@ -63,7 +48,13 @@ export async function findLocation(
       );
     }
     const pgData = join(dataDir, named);
-    await checkOwner(pgData);
+    const owner = await ownerOf(pgData);
+    if (owner !== undefined && owner !== process.getuid?.()) {
+      throw new Unusable(
+        `the embedded database in ${pgData} belongs to user ID ${owner}: run research-mirror as that user ` +
+          '(or as root, if root created it), or set MIRROR_DATA_DIR to another folder.',
+      );
+    }
     const bin = linked ? binaries.bin : await copyBinaries(binaries, dataDir);
     const problem = await whyNotRunnable(bin, undefined);
     if (problem !== undefined) throw notRunnable(problem);
@@ -104,13 +95,10 @@ export async function findLocation(
   return { bin, major, pgData: join(folder, named), user };
 }
 
-/**
- * Refuses a folder with the database of another major version: a second one begun beside it would be an empty mirror
- * that looks like the first one, and which of the two is read would depend on a variable.
- */
-async function refuseOtherMajor(dataDir: string, binaries: Binaries): Promise<void> {
+/** Refuses another major version's folder: a second database beside it would be an empty mirror that looks like it. */
+async function refuseOtherMajor(dataDir: string, binaries: Binaries, major: number): Promise<void> {
   const majors = [...(await clustersIn(dataDir)).keys()];
-  const other = majors.find((each) => each !== majorOf(binaries));
+  const other = majors.find((each) => each !== major);
   if (other === undefined) return;
   const remedy = binaries.ofNpm
     ? `set MIRROR_PG_BIN to the folder of a PostgreSQL ${other}`
@@ -121,7 +109,7 @@ async function refuseOtherMajor(dataDir: string, binaries: Binaries): Promise<vo
   );
 }
 
-/** True when `user` can write in a folder below `folder`: it tries. */
+/** Whether `user` can write in a folder below `folder`. Tries it. */
 async function canUse(folder: string, user: SystemUser): Promise<boolean> {
   const probe = await mkdtemp(join(folder, UNFINISHED));
   try {
@@ -135,21 +123,11 @@ async function canUse(folder: string, user: SystemUser): Promise<boolean> {
   }
 }
 
-async function checkOwner(pgData: string): Promise<void> {
-  const owner = await ownerOf(pgData);
-  if (owner !== undefined && owner !== process.getuid?.()) {
-    throw new Unusable(
-      `the embedded database in ${pgData} belongs to user ID ${owner}: run research-mirror as that user ` +
-        '(or as root, if root created it), or set MIRROR_DATA_DIR to another folder.',
-    );
-  }
-}
-
 async function ownerOf(path: string): Promise<number | undefined> {
   return (await exists(path)) ? (await stat(path)).uid : undefined;
 }
 
-/** @param user of a PostgreSQL of the machine's, which is not copied: who can't run it */
+/** @param user who can't run a PostgreSQL of the machine's, which is not copied */
 function notRunnable(problem: string, user?: SystemUser): Unusable {
   return new Unusable(
     user === undefined
@@ -157,4 +135,42 @@ function notRunnable(problem: string, user?: SystemUser): Unusable {
       : `the PostgreSQL of MIRROR_PG_BIN does not run as user ${user.name} (${problem}), as whom it must, because ` +
           'research-mirror runs as root: let others read and run it, or run research-mirror as an ordinary user.',
   );
+}
+
+/** A user of the operating system, from `/etc/passwd`. */
+type SystemUser = ReturnType<typeof parsePasswd>[number];
+
+/** Users that exist on most systems and have few rights, in the order in which they are tried. */
+const USER_NAMES = ['postgres', '_postgres', 'nobody', 'daemon'];
+
+/**
+ * The user that runs PostgreSQL if this program runs as root. PostgreSQL's programs look it up in `/etc/passwd`.
+ * @param owner uid of an existing database's owner: only that user can run its server
+ * @throws Unusable if there is no such user
+ */
+export async function unprivilegedUser(owner: number | undefined): Promise<SystemUser> {
+  const users = parsePasswd(await readFile('/etc/passwd', 'utf8')).filter(({ uid }) => uid > 0);
+  const [found] =
+    owner === undefined
+      ? USER_NAMES.flatMap((name) => users.find((user) => user.name === name) ?? [])
+      : users.filter(({ uid }) => uid === owner);
+  if (found !== undefined) return found;
+  throw new Unusable(
+    owner === undefined
+      ? `PostgreSQL refuses to run as root, and there is none of the users ${USER_NAMES.join(', ')} to run it as. ` +
+          'Run research-mirror as an ordinary user, or set DATABASE_URL.'
+      : owner === 0
+        ? 'the embedded database belongs to root, as whom PostgreSQL refuses to run: give its folder to an ordinary user.'
+        : `the embedded database belongs to user ID ${owner}, which /etc/passwd does not know: ` +
+          'add that user, or give the folder to an existing one.',
+  );
+}
+
+/** Lines `name:password:uid:gid:…`; macOS writes the uid of nobody as -2. */
+export function parsePasswd(text: string) {
+  return text.split('\n').flatMap((line) => {
+    const [name = '', , uid, gid] = line.split(':');
+    if (name === '' || name.startsWith('#') || uid === undefined || gid === undefined) return [];
+    return [{ name, uid: Number(uid) >>> 0, gid: Number(gid) >>> 0 }];
+  });
 }

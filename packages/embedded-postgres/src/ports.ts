@@ -1,13 +1,10 @@
 import { randomInt } from 'node:crypto';
 import { createServer } from 'node:net';
 
-/** Below the ephemeral ports of Linux, macOS and Windows, which they give to outgoing connections and to `port: 0`. */
+/** Below the ephemeral ports of Linux, macOS and Windows. */
 const [FIRST, END] = [20_000, 32_000] as const;
 
-/**
- * A free TCP port of the loopback interface for a server that is stopped and started again: the kernel gives it to
- * nobody else meanwhile.
- */
+/** A free TCP port of the loopback interface, which the kernel gives to no other program while its server restarts. */
 export async function nonEphemeralPort(): Promise<number> {
   for (;;) {
     const port = randomInt(FIRST, END);

@@ -5,33 +5,24 @@ import { promisify } from 'node:util';
 import type { Clock } from '@research-mirror/runtime/clock';
 import { textOf } from '@research-mirror/runtime/read-or-create';
 
-/** A running server, as its `postmaster.pid` describes it. */
-export interface Postmaster {
-  readonly pid: number;
-  /** Undefined while it starts. */
-  readonly port: number | undefined;
-}
-
-/** The server that runs on `pgData`; undefined when none does. */
-export async function runningPostmaster(pgData: string): Promise<Postmaster | undefined> {
+/** The server that runs on `pgData`, without a port while it starts; undefined: none. */
+export async function runningPostmaster(pgData: string) {
   const found = parsePidFile(await textOf(pidFile(pgData)));
-  if (found === undefined || !isAlive(found.pid) || !(await isPostgresOn(found.pid, pgData)))
-    return undefined;
-  return found;
+  return found && isAlive(found.pid) && (await isPostgresOn(found.pid, pgData)) ? found : undefined;
 }
 
-/** The port that the last server on `pgData` was started with; undefined where there was none. */
+/** The port of the last server on `pgData`; undefined: there was none. */
 export async function lastPort(pgData: string): Promise<number | undefined> {
   const port = /"port=(\d+)"/.exec((await textOf(join(pgData, 'postmaster.opts'))) ?? '')?.[1];
   return port === undefined ? undefined : Number(port);
 }
 
-/** A server writes its process ID into the file at once: an empty file of this age was left by a crash. */
+/** A server writes its process ID at once: an empty file of this age was left by a crash. */
 const EMPTY_AFTER_CRASH_MS = 5_000;
 
 /**
- * Removes a `postmaster.pid` with which PostgreSQL would not start: one whose process ID now belongs to another
- * program, and one that a crash left empty. PostgreSQL itself replaces any other file that a dead server left.
+ * Removes a `postmaster.pid` with which PostgreSQL would not start: its process ID now belongs to another program, or a
+ * crash left it empty. PostgreSQL itself replaces any other file that a dead server left.
  */
 export async function clearStalePidFile(pgData: string, clock: Clock): Promise<void> {
   const file = pidFile(pgData);
@@ -45,7 +36,7 @@ export async function clearStalePidFile(pgData: string, clock: Clock): Promise<v
   const aside = `${file}.stale-${process.pid}`;
   try {
     await rename(file, aside);
-    // A server started meanwhile and wrote its own: it gets it back at once.
+    // A server that started meanwhile gets its own file back at once.
     if ((await readFile(aside, 'utf8')) !== text) await link(aside, file);
     await rm(aside);
   } catch (error) {
@@ -59,14 +50,14 @@ function pidFile(pgData: string): string {
 }
 
 /** Lines: process ID, data directory, start time, port, …; the server writes them one after another. */
-function parsePidFile(text: string | undefined): Postmaster | undefined {
+function parsePidFile(text: string | undefined) {
   const lines = (text ?? '').split('\n');
   const [pid, port] = [Number(lines[0]), Number(lines[3])];
   if (!Number.isInteger(pid) || pid <= 0) return undefined;
   return { pid, port: Number.isInteger(port) && port > 0 ? port : undefined };
 }
 
-/** True while a process has this ID, whoever owns it. */
+/** Whether a process has this ID, of any user. */
 export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
@@ -76,15 +67,12 @@ export function isAlive(pid: number): boolean {
   }
 }
 
-/** True when `pid` is a server started with `-D pgData`, and when its command line can't be read. */
+/** Whether `pid` is a server started with `-D pgData`; true if its command line can't be read. */
 async function isPostgresOn(pid: number, pgData: string): Promise<boolean> {
-  const command =
+  const asked =
     process.platform === 'linux'
-      ? await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')
-      : (
-          await promisify(execFile)('/bin/ps', ['-o', 'command=', '-p', String(pid)]).catch(() => ({
-            stdout: '',
-          }))
-        ).stdout;
+      ? readFile(`/proc/${pid}/cmdline`, 'utf8')
+      : promisify(execFile)('/bin/ps', ['-o', 'command=', '-p', String(pid)]).then(({ stdout }) => stdout);
+  const command = await asked.catch(() => '');
   return command === '' || (command.includes('postgres') && command.includes(await realpath(pgData)));
 }

@@ -12,48 +12,33 @@ const MAX_LOG_BYTES = 4 * 1024 * 1024;
 /** Of what a server that did not start has logged. */
 const MAX_READ_BYTES = 64 * 1024;
 
-/** A server process that this program started. */
-export interface ServerProcess {
-  /** Undefined when the system could not start it. */
-  readonly pid: number | undefined;
-  readonly port: number;
-  /** Resolves when the process has exited. */
-  readonly exit: Promise<ServerExit>;
-}
-
-export interface ServerExit {
-  /** Exit code; null after a signal. */
-  readonly code: number | null;
-  /** What it wrote to the log since its start (the first 64 KB). */
-  readonly log: string;
-}
+export type ServerProcess = Awaited<ReturnType<typeof spawnServer>>;
 
 /**
  * Starts the server in its own process group and session: a Ctrl-C for this program does not reach it. Its log goes to
  * a file: the server survives this program.
+ * @returns `pid`: undefined if the system could not start it; `exit`: the exit code (null after a signal), and the
+ * first 64 KB that it logged
  */
 export async function spawnServer(
   location: Location,
   port: number,
   settings: Readonly<Record<string, string>>,
   logFile: string,
-): Promise<ServerProcess> {
-  const size = await stat(logFile).then(
-    (found) => found.size,
-    () => 0,
-  );
+) {
+  const { size } = await stat(logFile).catch(() => ({ size: 0 }));
   if (size > MAX_LOG_BYTES) await rename(logFile, `${logFile}.1`);
   const log = await open(logFile, 'a', 0o600);
   const begin = (await log.stat()).size;
   const all = { listen_addresses: '127.0.0.1', unix_socket_directories: '', port: String(port), ...settings };
-  const identity = location.user === undefined ? {} : { uid: location.user.uid, gid: location.user.gid };
+  const identity = location.user && { uid: location.user.uid, gid: location.user.gid };
   const child = spawn(
     join(location.bin, 'postgres'),
     ['-D', location.pgData, ...Object.entries(all).flatMap(([name, value]) => ['-c', `${name}=${value}`])],
     { cwd: '/', env: PROGRAM_ENVIRONMENT, detached: true, stdio: ['ignore', log.fd, log.fd], ...identity },
   );
   child.unref();
-  const exit = new Promise<ServerExit>((resolve) => {
+  const exit = new Promise<{ readonly code: number | null; readonly log: string }>((resolve) => {
     const unreadable = (error: unknown): string => `FATAL: ${messageOf(error)}`;
     child.once('error', (error) => resolve({ code: null, log: unreadable(error) }));
     child.once('exit', (code) => {
@@ -66,15 +51,14 @@ export async function spawnServer(
   return { pid: child.pid, port, exit };
 }
 
-/** How long PostgreSQL's fast shutdown may take, before the immediate one follows. */
+/** How long PostgreSQL's fast shutdown may take, and the immediate one that follows. */
 const FAST_SHUTDOWN_MS = 5_000;
-/** How long the immediate shutdown may take. */
 const IMMEDIATE_SHUTDOWN_MS = 3_000;
 
 /**
  * Stops the server: SIGINT is PostgreSQL's fast shutdown (open transactions are rolled back, a checkpoint is written).
- * Where that takes too long, SIGQUIT is its immediate shutdown (the next start recovers from the WAL).
- * @returns `clean` after the fast shutdown, `crashed` after the immediate one, `alive` when both failed
+ * If that takes too long, SIGQUIT is its immediate shutdown (the next start recovers from the WAL).
+ * @returns `clean` after the fast shutdown, `crashed` after the immediate one, `alive` if both failed
  */
 export async function stopServer(pid: number, clock: Clock): Promise<'clean' | 'crashed' | 'alive'> {
   signal(pid, 'SIGINT');

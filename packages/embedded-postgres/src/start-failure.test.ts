@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { explainFailure } from './start-failure.ts';
+import { explainFailure } from './connect-or-start.ts';
 
 it.each([
   ['FATAL:  could not write lock file "postmaster.pid": No space left on device', /disk is full/],

@@ -1,35 +1,29 @@
 import { join } from 'node:path';
 import { Unusable } from '@research-mirror/runtime/errors';
-import type { Clock } from '@research-mirror/runtime/clock';
 import { messageOf } from '@research-mirror/runtime/message';
 import { untilAborted } from '@research-mirror/runtime/service';
 import { ensureDataDirectory, ensurePassword, secretFile } from './data-directory.ts';
 import { findBinaries } from './binaries.ts';
-import { connectOrStart, type MessageLogger, type ServerSetup } from './connect-or-start.ts';
+import { connectOrStart, type ProgramSession, type ServerSetup } from './connect-or-start.ts';
+import { ensureWritableFolder } from './embedded-state.ts';
 import { findLocation, SYSTEM_FOLDER } from './location.ts';
 import { runningPostmaster } from './postmaster.ts';
-import type { ProgramSession } from './program-session.ts';
 import { stopServer } from './server-process.ts';
-import { ensureWritableFolder } from './writable-folder.ts';
 
-export interface EmbeddedOptions {
-  /** `MIRROR_DATA_DIR`; created where missing. */
+export interface EmbeddedOptions extends Pick<ServerSetup, 'program' | 'log' | 'clock'> {
+  /** `MIRROR_DATA_DIR`; created if it is missing. */
   readonly dataDir: string;
   /** `MIRROR_PG_BIN`: folder of a PostgreSQL of the machine's. Undefined: the one that npm brings. */
   readonly pgBin?: string | undefined;
   /** A port of the loopback interface. A server that already runs keeps its own. */
   readonly port: number | 'free';
-  /** `application_name` of this program's connection: `research-mirror start`. */
-  readonly program: string;
-  readonly log: MessageLogger;
-  readonly clock: Clock;
   /** Ends the wait for the server. */
   readonly signal?: AbortSignal | undefined;
-  /** Further settings of the server, used where this program starts it. */
+  /** Further settings of the server, used if this program starts it. */
   readonly settings?: Readonly<Record<string, string>>;
   /** false: initdb does not wait for the disk, for databases that may be lost. Default true. */
   readonly durable?: boolean;
-  /** Where files go that PostgreSQL's user can't reach in `dataDir`. Default `/var/lib/research-mirror`. */
+  /** For files that PostgreSQL's user can't reach in `dataDir`. Default `/var/lib/research-mirror`. */
   readonly systemFolder?: string;
 }
 
@@ -37,24 +31,20 @@ export interface EmbeddedServer {
   /** `postgres://postgres:<password>@127.0.0.1:<port>/postgres`: a secret. */
   readonly url: string;
   readonly port: number;
-  /** True when this program started the server, false when it found it running. */
+  /** This program started the server. */
   readonly owned: boolean;
-  /** Password of a login that can only read: created on first use, in a file beside the server's own password. */
+  /** Password of a login that can only read: created on first use, in a file beside the server's password. */
   readerPassword(): Promise<string>;
-  /**
-   * Ends this program's registration. The last program stops the server, whoever started it.
-   * Close this program's other connections before: the stop rolls open transactions back.
-   */
+  /** Ends this program's registration; the last one stops the server. Close other connections before: it rolls back. */
   stop(): Promise<void>;
 }
 
-/** Between two attempts to restart a server that stopped unexpectedly. */
+/** Between two attempts to restart a server. */
 const RESTART_DELAY_MS = 2_000;
 
 /**
- * Connects to the embedded PostgreSQL of `dataDir` where it runs (another program started it, or a killed one left
- * it), and starts it where it does not. The first start creates the database. Until `stop`, a server that stops
- * unexpectedly is restarted on the same port.
+ * Connects to the embedded PostgreSQL of `dataDir` if it runs, otherwise starts it. The first start creates the
+ * database. Until `stop`, a server that stops unexpectedly is restarted on the same port.
  * @throws Unusable with what is wrong and the remedy; the signal's reason
  */
 export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedServer> {
@@ -89,9 +79,8 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedS
         'MIRROR_DATA_DIR to another folder.',
     );
   }
-  if (options.port !== 'free' && options.port !== port) {
+  if (options.port !== 'free' && options.port !== port)
     log.info(`the embedded PostgreSQL of ${dataDir} already runs on port ${port}`);
-  }
 
   const stopping = new AbortController();
   const lastSession = keepRunning(setup, session, port, stopping.signal);
@@ -110,16 +99,8 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedS
   };
 }
 
-/**
- * Restarts a server that stops unexpectedly, until `signal` aborts.
- * @returns the session that is open at that moment; undefined while there is none
- */
-async function keepRunning(
-  setup: ServerSetup,
-  first: ProgramSession,
-  port: number,
-  signal: AbortSignal,
-): Promise<ProgramSession | undefined> {
+/** Restarts a server that stops unexpectedly, until `signal` aborts. @returns the session that is open then */
+async function keepRunning(setup: ServerSetup, first: ProgramSession, port: number, signal: AbortSignal) {
   const { clock, log } = setup;
   const stopped = untilAborted(signal);
   let session: ProgramSession | undefined = first;
@@ -147,7 +128,7 @@ async function keepRunning(
   }
 }
 
-/** Closes the session, and stops the server where no other program is registered. */
+/** Closes the session, and stops the server if no other program is registered. */
 async function release({ location, clock, log }: ServerSetup, session: ProgramSession): Promise<void> {
   try {
     if (!(await session.lockOthersOut())) {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { parsePasswd } from './system-user.ts';
+import { parsePasswd } from './location.ts';
 
 it('reads users from /etc/passwd, with the negative numbers and comments of macOS', () => {
   const text =

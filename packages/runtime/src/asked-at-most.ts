@@ -1,10 +1,9 @@
 import type { Clock } from './clock.ts';
 
 /**
- * `ask` for those who ask often, one at a time: asked anew once the last answer is `freshMs` old. An answer that did not
- * come is asked for again by the next one.
- * @param usableMs who asks waits where the last answer is older than this, and gets that one at once where it is not,
- *   since a new one may take long
+ * Shares `ask` among frequent callers, one call at a time; an answer serves for `freshMs`. The next caller asks again
+ * after a failure.
+ * @param usableMs an answer up to this age is given at once while a new one is fetched
  */
 export function askedAtMost<T>(
   clock: Pick<Clock, 'monotonic'>,
@@ -29,7 +28,7 @@ export function askedAtMost<T>(
     if (last !== undefined && age < freshMs(last.value)) return Promise.resolve(last.value);
     underWay ??= askNow();
     if (last === undefined || age > usableMs) return underWay;
-    // Whether it failed is told by those who read the database more often.
+    // Those who read the database more often report a failure.
     underWay.catch(() => {});
     return Promise.resolve(last.value);
   };

@@ -1,16 +1,10 @@
-/**
- * Time is injected: code that waits or reads the time gets a Clock. So tests run on virtual time
- * (packages/runtime/testing/virtual-clock.ts), and a stop reaches every wait.
- */
+/** Code that waits or reads the time gets a Clock: tests run on virtual time, and a stop reaches every wait. */
 export interface Clock {
   /** Wall clock: milliseconds since the epoch, UTC. May jump. */
   now(): number;
   /** Monotonic clock: milliseconds since an arbitrary time; never goes back. */
   monotonic(): number;
-  /**
-   * Resolves after `ms` milliseconds.
-   * @throws the signal's reason as soon as it is aborted
-   */
+  /** Resolves after `ms` milliseconds. @throws the signal's reason as soon as it is aborted */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
 }
 
@@ -32,10 +26,7 @@ export const systemClock: Clock = {
 
 function timer(ms: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
-    if (signal?.aborted === true) {
-      reject(signal.reason as Error);
-      return;
-    }
+    if (signal?.aborted === true) return reject(signal.reason as Error);
     const onAbort = (): void => {
       clearTimeout(handle);
       reject(signal?.reason as Error);

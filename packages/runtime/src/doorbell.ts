@@ -1,31 +1,24 @@
 import type { Clock } from './clock.ts';
 
-/**
- * A coalescing wake-up signal (an auto-reset event): a ring wakes the waiter, and rings while nobody waits are
- * remembered as one.
- */
+/** An auto-reset event: a ring wakes the waiter; rings without a waiter are remembered as one. */
 export class Doorbell {
   #rung = false;
   #wake: (() => void) | undefined;
 
-  /** Wakes the waiter, or is remembered for the next one. */
   ring(): void {
     this.#rung = true;
     this.#wake?.();
   }
 
-  /** True when there was a ring since the last wait. */
+  /** Whether there was a ring since the last wait. */
   get rung(): boolean {
     return this.#rung;
   }
 
-  /**
-   * Waits for the next ring; returns at once if there was one since the last wait. One waiter at a time.
-   * @throws the signal's reason when it is aborted
-   */
+  /** Waits for a ring since the last wait. One waiter at a time. @throws the signal's reason */
   async heard(signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
-    // One closure a wait: a process has thousands that wait.
+    // One closure per wait: a process has thousands of waiters.
     if (!this.#rung) {
       await new Promise<void>((resolve, reject) => {
         const end = (): void => {
@@ -41,11 +34,7 @@ export class Doorbell {
     this.#rung = false;
   }
 
-  /**
-   * Waits for the next ring, or so long (ms; Infinity: for the ring alone).
-   * @returns whether it rang
-   * @throws the signal's reason when it is aborted
-   */
+  /** Like `heard`, for at most `ms` (Infinity: no bound). @returns whether it rang @throws the signal's reason */
   async heardWithin(ms: number, clock: Pick<Clock, 'sleep'>, signal: AbortSignal): Promise<boolean> {
     if (ms === Number.POSITIVE_INFINITY) {
       await this.heard(signal);

@@ -1,9 +1,4 @@
-/**
- * Every failure is classified by what the caller must do:
- * - `retry`: it may pass by itself: try again later
- * - `skip`: this task can't succeed as it is: continue with others
- * - `stop`: nothing can continue before somebody repairs something
- */
+/** What the caller must do: try again later; leave this task and go on; stop until a person repairs something. */
 export type Remedy = 'retry' | 'skip' | 'stop';
 
 export abstract class ClassifiedError extends Error {
@@ -18,7 +13,7 @@ export class DatabaseUnavailable extends ClassifiedError {
   readonly remedy = 'retry';
 }
 
-/** The user must repair something (configuration, rights, an old database): the message names the remedy. */
+/** The user must repair something, such as the configuration; the message names the remedy. */
 export class Unusable extends ClassifiedError {
   readonly remedy = 'stop';
 }

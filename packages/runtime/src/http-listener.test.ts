@@ -3,8 +3,10 @@ import { connect, type Socket } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { eventually } from '../testing/eventually.ts';
 import { systemClock } from './clock.ts';
-import { type HttpListener, httpListener, type HttpReply } from './http-listener.ts';
+import { httpListener, type HttpReply } from './http-listener.ts';
 import { Notes } from './notes.ts';
+
+type HttpListener = ReturnType<typeof httpListener>;
 
 const sockets: Socket[] = [];
 const listeners: HttpListener[] = [];

@@ -1,74 +1,62 @@
 import { once } from 'node:events';
-import {
-  createServer,
-  type IncomingHttpHeaders,
-  type IncomingMessage,
-  type Server,
-  type ServerResponse,
-} from 'node:http';
+import { createServer } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Clock } from './clock.ts';
 import { messageOf } from './message.ts';
 import type { Notes } from './notes.ts';
-import { service, type Service, untilAborted } from './service.ts';
+import { service, untilAborted } from './service.ts';
 
-/** What anybody who finds a listener can take of the process, at most. */
+/** What strangers can take of the process. */
 export const HTTP_BOUNDS = {
-  /** At a time; one beyond is answered 503 and closed. */
+  /** More are answered 503 and closed. */
   connections: 1_000,
   /** Of one body; beyond: 413. */
   bodyBytes: 1024 * 1024,
   /** Of all requests in hand; beyond: 503. */
   roomBytes: 64 * 1024 * 1024,
-  /** Milliseconds for a request's headers, and for the whole of it; then 408. */
+  /** For a request's headers, and for all of it; then 408. */
   headersMs: 5_000,
   requestMs: 10_000,
 };
 
-/** Headers of a request, all together. */
+/** All headers of a request; it takes room for them. */
 const HEADER_BYTES = 16 * 1024;
-/** A request takes room for its headers, and each piece of a body for more than its bytes: senders cut them small. */
-const REQUEST_ROOM = HEADER_BYTES;
+/** Room for each piece of a body beside its bytes: senders may cut them small. */
 const PIECE_ROOM = 512;
-/** Longer than proxies in front of us keep idle connections: they should close first. */
+/** Longer than proxies keep idle connections: they should close first. */
 const IDLE_MS = 65_000;
 /** How often the time-outs are checked. */
 const CHECK_MS = 1_000;
 /** Connections beyond the bound that are answered; further ones are closed without an answer. */
 const REFUSED = 50;
-/** What a refused sender still sends is read, so long and so much: a reset would take its answer away. */
+/** What is still read of a refused sender: a reset would take its answer away. */
 const LINGER_MS = 1_000;
 const LINGER_BYTES = 1024 * 1024;
-/** At a stop, how long requests under way may take. */
+/** For requests under way at a stop. */
 const GRACE_MS = 1_000;
 
-const TOO_MANY_CONNECTIONS = [
-  'HTTP/1.1 503 Service Unavailable',
-  'Content-Type: text/plain; charset=utf-8',
-  'Content-Length: 41',
-  'Retry-After: 5',
-  'Connection: close',
-  '',
-  'not now: too many connections at a time\r\n',
-].join('\r\n');
+const TOO_MANY_CONNECTIONS =
+  'HTTP/1.1 503 Service Unavailable\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: 41\r\n' +
+  'Retry-After: 5\r\nConnection: close\r\n\r\nnot now: too many connections at a time\r\n';
 
 export interface HttpRequest {
   readonly method: string;
-  /** As it was sent: a path with its query, of proxies also a whole address. */
+  /** A path with its query; proxies may send a whole address. */
   readonly target: string;
   readonly headers: IncomingHttpHeaders;
   readonly body: Buffer;
 }
 
-/** An answer, which for HEAD is sent without its body. */
+/** An answer; HEAD gets no body. */
 export interface HttpReply {
   readonly status: number;
-  /** By their names in lower case. */
+  /** With names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
 }
 
-export interface HttpListenerOptions<Reply extends HttpReply> {
+interface HttpListenerOptions<Reply extends HttpReply> {
   /** Of the service. */
   readonly name: string;
   /** What it is for, in log lines. */
@@ -79,9 +67,9 @@ export interface HttpListenerOptions<Reply extends HttpReply> {
   readonly clock: Clock;
   readonly notes: Notes;
   readonly bounds?: Partial<typeof HTTP_BOUNDS>;
-  /** Answers are given within this time, in milliseconds; else 503. */
+  /** Milliseconds for an answer; then 503. */
   readonly answerMs: number;
-  /** Makes the error to throw when the port can't be opened. */
+  /** Makes the error to throw if the port can't be opened. */
   readonly explain: (error: NodeJS.ErrnoException) => Error;
   readonly answer: (request: HttpRequest) => Promise<Reply>;
   /** Makes the answer to a request that is not answered by `answer`. */
@@ -90,17 +78,11 @@ export interface HttpListenerOptions<Reply extends HttpReply> {
   readonly onReply?: (target: string, reply: Reply) => void;
 }
 
-export interface HttpListener extends Service {
-  /** Where it listens. @throws RangeError before it has started */
-  address(): AddressInfo;
-}
-
 /**
- * Node's HTTP server behind bounds, as a service: it fails with the error of `explain` where the port can't be opened,
- * and has ended when all connections have. Not by a framework: the `Request` and `Response` of the web, which those
- * need, are 19 MB and 60 ms of processor time as soon as they are touched.
+ * Node's HTTP server behind bounds, as a service, which ends when all connections have. Without a framework: the web's
+ * `Request` and `Response`, which those need, take 19 MB and 60 ms of processor time when they are loaded.
  */
-export function httpListener<Reply extends HttpReply>(options: HttpListenerOptions<Reply>): HttpListener {
+export function httpListener<Reply extends HttpReply>(options: HttpListenerOptions<Reply>) {
   const { name, what, host, port, clock, notes, explain } = options;
   const bounds = { ...HTTP_BOUNDS, ...options.bounds };
   let open: AddressInfo | undefined;
@@ -120,7 +102,8 @@ export function httpListener<Reply extends HttpReply>(options: HttpListenerOptio
   });
   return {
     ...body,
-    address() {
+    /** Where it listens. @throws RangeError before it has started */
+    address(): AddressInfo {
       if (open === undefined) throw new RangeError(`the ${name} has not started`);
       return open;
     },
@@ -152,7 +135,7 @@ function boundedServer(
     connectionsCheckingInterval: CHECK_MS,
   });
   server.on('request', take);
-  // A sender that asks first is answered before it sends a body that nobody will read.
+  // A sender that asks first is answered before it sends its body.
   server.on('checkContinue', take);
   const tooMany = (): void =>
     notes.say('warn', 'drop', `more than ${connections} connections for ${what}: new ones are refused`);
@@ -169,7 +152,7 @@ function boundedServer(
       return;
     }
     tooMany();
-    // Later, since those that came in the same moment have sent nothing yet either.
+    // Later: connections of the same moment have sent nothing yet.
     setImmediate(() => server.closeIdleConnections());
     const gone = new AbortController();
     socket.on('error', () => {});
@@ -193,18 +176,15 @@ function requests<Reply extends HttpReply>(
 
   const refused = (status: 413 | 503): Reply => {
     if (status === 413) {
-      notes.say(
-        'warn',
-        'too large',
-        `a request for ${what} had more than ${bounds.bodyBytes} bytes, and was refused`,
-      );
-      return refusal(413, `more than ${bounds.bodyBytes} bytes`);
+      const size = `more than ${bounds.bodyBytes} bytes`;
+      notes.say('warn', 'too large', `a request for ${what} had ${size}, and was refused`);
+      return refusal(413, size);
     }
     notes.say('warn', 'no room', `too many requests for ${what} at a time: some have to come again`);
     return refusal(503, 'not now: too many requests at a time');
   };
 
-  /** The answer, or 503 where it takes too long: what is done after all is known when it comes again. */
+  /** The answer, or 503 if it takes too long. The work goes on. */
   const inTime = async (work: Promise<Reply>): Promise<Reply> => {
     const over = new AbortController();
     const late = clock.sleep(answerMs, over.signal).then(
@@ -232,12 +212,12 @@ function requests<Reply extends HttpReply>(
       return body && refused(body);
     }
     const { method = '', url: target = '', headers } = request;
-    // Released when nobody works on it any more, which may be long after the answer.
+    // Released when the work has ended, which may be long after the answer.
     return inTime(answer({ method, target, headers, body }).finally(release));
   };
 
   const take = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    // A sender that goes away is nobody's failure; without a listener its error would end the process.
+    // Without a listener the error of a sender that goes away would end the process.
     request.on('error', () => {});
     response.on('error', () => {});
     const { url = '', method } = request;
@@ -259,10 +239,7 @@ function requests<Reply extends HttpReply>(
     });
 }
 
-/**
- * A body to its end; 413 or 503 where it is refused; undefined where its sender went away. Room is taken for what has
- * come, not for what is announced: a slow sender takes only what it sent.
- */
+/** A body to its end; 413 or 503: refused; undefined: its sender went away. Room is taken for what has come. */
 function readBody(
   request: IncomingMessage,
   response: ServerResponse,
@@ -270,7 +247,7 @@ function readBody(
   reserve: (bytes: number) => boolean,
 ): Promise<Buffer | 413 | 503 | undefined> {
   if (Number(request.headers['content-length'] ?? 0) > most) return Promise.resolve(413);
-  if (!reserve(REQUEST_ROOM)) return Promise.resolve(503);
+  if (!reserve(HEADER_BYTES)) return Promise.resolve(503);
   if (request.headers.expect !== undefined) response.writeContinue();
   const pieces: Buffer[] = [];
   let length = 0;
@@ -292,12 +269,7 @@ function readBody(
 }
 
 /** Sends an answer before its request has ended, and closes the connection. */
-async function sendEarly(
-  request: IncomingMessage,
-  response: ServerResponse,
-  reply: HttpReply,
-  clock: Clock,
-): Promise<void> {
+async function sendEarly(request: IncomingMessage, response: ServerResponse, reply: HttpReply, clock: Clock) {
   response.writeHead(reply.status, { ...headersOf(reply), connection: 'close' }).write(reply.body);
   const over = new AbortController();
   let left = LINGER_BYTES;

@@ -3,26 +3,12 @@ import { getBuiltinModule } from 'node:process';
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 
 const MOST_BYTES = 8 * 2 ** 30;
-/** What stays in memory, some 50,000 keys; the rest is in the file. */
+/** In memory, some 50,000 keys; the rest is in the file. */
 const CACHE_KIB = 4096;
 const PAGE_BYTES = 4096;
-/**
- * How many maps keep: each so many in any case, and all of them together so many. What is more goes into a table: to put
- * a key there takes ten times as long, and each new table costs a look at all there are.
- */
+/** Keys in maps: of each, and of all together. More go into tables, which take ten times as long. */
 const FEW = 2_000;
 const ALL_FEW = 50_000;
-
-/** The tables of everything that is open at the same time. */
-type Scratch = ReturnType<typeof openScratch>;
-
-/** The table of who keeps them. */
-interface KeyTable {
-  readonly scratch: Scratch;
-  readonly insert: StatementSync;
-  readonly select: StatementSync;
-  readonly drop: () => void;
-}
 
 /** One temporary database of SQLite for all: it spills into a file that has no name, so a kill leaves nothing. */
 export function keyStore({
@@ -30,15 +16,15 @@ export function keyStore({
   mostBytes = MOST_BYTES,
   onLost,
 }: {
-  /** Where the file goes that takes what is too much for memory: the first of them that can be written. */
+  /** For the file; the first of them that can be written. */
   readonly folders: readonly string[];
-  /** Bytes that all of them together may take; default 8 GiB, some 80,000,000 keys. */
+  /** Bytes of all together; default 8 GiB, some 80,000,000 keys. */
   readonly mostBytes?: number;
-  /** They can't be kept, for example because the disk is full. Told once until they could again. */
+  /** Keys can't be kept, for example because the disk is full. Called once until they can be again. */
   readonly onLost: (error: unknown) => void;
 }): { open(): KeptKeys } {
   let opened = 0;
-  let scratch: Scratch | undefined;
+  let scratch: ReturnType<typeof openScratch> | undefined;
   let told = false;
   const inMaps = { keys: 0 };
   const makeTable = (name: string): KeyTable => {
@@ -51,7 +37,7 @@ export function keyStore({
       scratch,
       insert: database.prepare(`insert or ignore into ${name} values (?, ?)`),
       select: database.prepare(`select value from ${name} where key = ?`),
-      // Its pages come free together: to delete rows takes a second for each million.
+      // Frees its pages together: to delete rows takes a second for each million.
       drop: () => database.exec(`drop table ${name}`),
     };
   };
@@ -69,17 +55,22 @@ export function keyStore({
 
 export type KeyStore = ReturnType<typeof keyStore>;
 
+interface KeyTable extends Readonly<Record<'insert' | 'select', StatementSync>> {
+  readonly scratch: ReturnType<typeof openScratch>;
+  readonly drop: () => void;
+}
+
 /**
- * Texts by key that are remembered while something runs, however many there are. What was lost (the disk is full,
- * `close` was called) is never partly there: `lost` says so, and nothing else that it answers means anything.
+ * Texts by key, of any number. They are lost as a whole (the disk is full, `close` was called): then `lost` is true,
+ * and all other answers are void.
  */
 export class KeptKeys {
   readonly #makeTable: () => KeyTable;
   readonly #failed: (error: unknown) => void;
-  /** Keys in the maps of all. */
+  /** Keys in all maps. */
   readonly #inMaps: { keys: number };
   readonly #few = new Map<string, string>();
-  /** Undefined while they are few. What the map has by then stays there. */
+  /** Undefined while they are few. Earlier keys stay in the map. */
   #table: KeyTable | undefined;
   #inTable = 0;
   #closed = false;
@@ -94,22 +85,22 @@ export class KeptKeys {
     return this.#closed || this.#table?.scratch.database.isOpen === false;
   }
 
-  /** How many keys there are. */
   get size(): number {
     return this.lost ? 0 : this.#few.size + this.#inTable;
   }
 
-  /**
-   * Keeps the value under a new key.
-   * @returns the value that the key has already, and keeps; undefined: the key is new
-   */
+  /** Keeps the value under a new key. @returns the value that the key has and keeps; undefined: the key is new */
   keep(key: string, value: string): string | undefined {
     return this.#try(() => {
       const kept = this.#few.get(key);
       if (kept !== undefined) return kept;
       const isRoom = this.#few.size < FEW || this.#inMaps.keys < ALL_FEW;
-      if (this.#table !== undefined || !isRoom)
-        return this.#insert((this.#table ??= this.#makeTable()), key, value);
+      if (this.#table !== undefined || !isRoom) {
+        const { insert, select } = (this.#table ??= this.#makeTable());
+        if (insert.run(key, value).changes === 0) return (select.get(key) as { value: string }).value;
+        this.#inTable += 1;
+        return undefined;
+      }
       this.#few.set(key, value);
       this.#inMaps.keys += 1;
       return undefined;
@@ -120,13 +111,7 @@ export class KeptKeys {
     return this.#few.has(key) || this.#try(() => this.#table?.select.get(key)) !== undefined;
   }
 
-  #insert({ insert, select }: KeyTable, key: string, value: string): string | undefined {
-    if (insert.run(key, value).changes === 0) return (select.get(key) as { value: string }).value;
-    this.#inTable += 1;
-    return undefined;
-  }
-
-  /** Forgets everything, and frees what it took. */
+  /** Forgets everything, and frees its memory. */
   close(): void {
     this.#try(() => {
       if (this.#table === undefined) return;
@@ -144,7 +129,7 @@ export class KeptKeys {
     this.#closed = true;
   }
 
-  /** Who can't write has lost what all have. */
+  /** A failure loses the keys of all tables. */
   #try<T>(act: () => T): T | undefined {
     if (this.lost) return undefined;
     try {
@@ -158,9 +143,9 @@ export class KeptKeys {
   }
 }
 
-/** No journal, nothing synced, one transaction that never ends. @throws where none can be made */
+/** No journal, nothing synced, one transaction that never ends. @throws if none can be made */
 function openScratch(folders: readonly string[], mostBytes: number) {
-  // Loaded here: few programs need it.
+  // Few programs need it.
   const { DatabaseSync: Database } = getBuiltinModule('node:sqlite');
   const database = new Database('');
   try {
@@ -176,14 +161,14 @@ function openScratch(folders: readonly string[], mostBytes: number) {
   }
 }
 
-/** @throws the last folder's error where none can be written */
+/** @throws the last folder's error if none can be written */
 function spillInto(database: DatabaseSync, folders: readonly string[]): void {
   let failure: unknown;
   for (const folder of folders) {
     try {
       mkdirSync(folder);
     } catch {
-      // It is there; else the next line says what is wrong.
+      // It exists; otherwise the next line fails.
     }
     try {
       // SQLite asks only whether it can be written.

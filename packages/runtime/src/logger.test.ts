@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { createLogger, type LoggerOptions } from './logger.ts';
+import { createLogger } from './logger.ts';
 import { Scrubber } from './scrub.ts';
 
 type Logger = ReturnType<typeof createLogger>;
+type LoggerOptions = Parameters<typeof createLogger>[1];
 
 function written(options: Partial<LoggerOptions>, log: (logger: Logger) => void): string {
   let text = '';

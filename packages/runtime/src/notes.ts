@@ -1,7 +1,7 @@
 import type { Clock } from './clock.ts';
 import { formatCount } from './figures.ts';
 
-/** Anybody on the network can cause these lines: the first of a kind is written at once, then one a minute. */
+/** The first line of a kind is written at once, then one a minute: anyone on the network can cause these lines. */
 const QUIET_MS = 60_000;
 /** Kinds that are remembered; lines of further kinds are dropped. */
 const MAX_KINDS = 1_000;
@@ -11,7 +11,7 @@ export interface NoteLog {
   info(message: string): void;
 }
 
-/** Log lines that strangers can cause, without letting a flood of requests become a flood of lines. */
+/** Log lines that strangers can cause: a flood of requests does not become a flood of lines. */
 export class Notes {
   readonly #clock: Clock;
   readonly #log: NoteLog;
@@ -26,8 +26,8 @@ export class Notes {
   say(level: keyof NoteLog, kind: string, message: string): void {
     const now = this.#clock.monotonic();
     const known = this.#kinds.get(kind);
-    if (known === undefined && this.#kinds.size >= MAX_KINDS) this.#forget(now);
     if (known === undefined) {
+      if (this.#kinds.size >= MAX_KINDS) this.#forget(now);
       if (this.#kinds.size >= MAX_KINDS) return;
       this.#kinds.set(kind, { said: now, silent: 0 });
       this.#log[level](message);

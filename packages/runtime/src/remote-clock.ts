@@ -1,8 +1,7 @@
 /**
- * An estimate of another machine's clock, from its answers (Cristian 1989, "Probabilistic clock synchronization"): the
- * time in an answer was true between request and answer. The estimate is never early, and late by at most the shortest
- * round trip and a millisecond. It changes only when an answer contradicts it, so it does not jump with each round trip.
- * Times are milliseconds; those of this machine are monotonic.
+ * An estimate of another machine's clock (Cristian 1989, "Probabilistic clock synchronization"): the time in an answer
+ * was true between request and answer. The estimate is never early, and late by at most the shortest round trip and a
+ * millisecond. Only an answer that contradicts it changes it. Times are milliseconds; this machine's are monotonic.
  */
 export class RemoteClock {
   /** More (ms) than two clocks drift apart between two answers. */
@@ -17,8 +16,8 @@ export class RemoteClock {
   }
 
   /**
-   * By how much (ms) the clock was set since the earlier answers; negative: back; 0: it was not. Ahead it also seems to
-   * be set where this machine slept. To be asked before `observe`.
+   * By how much (ms) the clock was set since the earlier answers; negative: back. It seems set ahead if this machine
+   * slept. Call it before `observe`.
    */
   stepAt(time: number, askedAt: number, answeredAt: number): number {
     if (this.#ahead === undefined) return 0;
@@ -27,7 +26,7 @@ export class RemoteClock {
     return on > RemoteClock.STEP ? on : 0;
   }
 
-  /** The other machine's time, in whole milliseconds, as a wall clock shows it; undefined before the first answer. */
+  /** The other machine's wall clock, in whole milliseconds; undefined before the first answer. */
   at(monotonic: number): number | undefined {
     return this.#ahead === undefined ? undefined : Math.floor(monotonic + this.#ahead);
   }

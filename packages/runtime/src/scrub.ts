@@ -5,8 +5,8 @@ const MIN_LENGTH = 4;
 const MIN_LENGTH_IN_BASE64 = 8;
 
 /**
- * Replaces every secret in a text by `***`, in each spelling in which a program may print it: plain, inside JSON (also
- * JSON inside JSON), URL-encoded, and within base64 (`Basic` credentials). Secrets may be added at any time.
+ * Replaces every secret in a text by `***`, in each spelling that a program may print: plain, inside JSON (also JSON
+ * inside JSON), URL-encoded, and within base64 (`Basic` credentials).
  */
 export class Scrubber {
   readonly #spellings = new Set<string>();
@@ -16,7 +16,7 @@ export class Scrubber {
     this.hide(...secrets);
   }
 
-  /** Adds secrets. */
+  /** Adds secrets, at any time. */
   hide(...secrets: readonly string[]): void {
     const known = this.#spellings.size;
     for (const secret of secrets.filter((each) => each.length >= MIN_LENGTH)) {
@@ -46,8 +46,8 @@ function spellingsOf(secret: string): string[] {
 }
 
 /**
- * The characters of base64 that depend on the secret alone, also in base64url: one text for each of the three
- * alignments to groups of three bytes, when other text is before and after it (`Basic user:secret`).
+ * The characters of base64 and base64url that depend on the secret alone if other text surrounds it (`Basic
+ * user:secret`): one text for each of the three alignments to groups of three bytes.
  */
 function base64Cores(secret: string): string[] {
   const bytes = Buffer.from(secret);

@@ -1,25 +1,16 @@
 import { messageOf } from './message.ts';
 
 /**
- * Something that runs. All services have one contract:
- * - `start` resolves when the service works, and rejects when it can't; called twice it answers the same promise
- * - `stop` aborts the signal and resolves when everything of the service has ended; idempotent, safe before and
- *   during `start`
- * - `ended` resolves when the service has ended: undefined after a stop, else the error that ended it
+ * The contract of everything that runs:
+ * - `start` resolves when the service works, and rejects if it can't; a second call answers the same promise
+ * - `stop` resolves when everything of the service has ended; idempotent, safe before and during `start`
+ * - `ended` resolves when the service has ended: undefined after a stop, otherwise the error that ended it
  */
 export interface Service {
   readonly name: string;
   start(): Promise<void>;
   stop(): Promise<void>;
   readonly ended: Promise<Error | undefined>;
-}
-
-/** Parameters of a service's body. */
-export interface Run {
-  /** Aborted when the service is to stop. */
-  readonly signal: AbortSignal;
-  /** Call it when the service works: `start` resolves then. */
-  readonly ready: () => void;
 }
 
 /** The reason with which a service aborts its signal. */
@@ -30,16 +21,20 @@ export class Stopped extends Error {
   }
 }
 
-/** True for the error of a wait that a stop aborted. */
+/** Whether it is the error of a wait that a stop aborted. */
 export function isStopped(error: unknown): boolean {
   return error instanceof Stopped || (error instanceof Error && error.cause instanceof Stopped);
 }
 
 /**
- * Makes a service of `body`, which runs until `signal` aborts (it then ends by returning or by throwing the
- * signal's reason) and cleans up after itself.
+ * Makes a service of `body`, which runs until `signal` aborts, and cleans up after itself. It ends by returning or by
+ * throwing the signal's reason.
+ * @param body calls `ready` when the service works: `start` resolves then
  */
-export function service(name: string, body: (run: Run) => Promise<void>): Service {
+export function service(
+  name: string,
+  body: (run: { readonly signal: AbortSignal; readonly ready: () => void }) => Promise<void>,
+): Service {
   const controller = new AbortController();
   const ready = Promise.withResolvers<void>();
   const ended = Promise.withResolvers<Error | undefined>();
@@ -53,9 +48,8 @@ export function service(name: string, body: (run: Run) => Promise<void>): Servic
       await body({ signal: controller.signal, ready: ready.resolve });
       if (!controller.signal.aborted) failure = new Error(`${name} ended by itself`);
     } catch (error) {
-      if (!(controller.signal.aborted && isStopped(error))) {
+      if (!(controller.signal.aborted && isStopped(error)))
         failure = error instanceof Error ? error : new Error(messageOf(error));
-      }
     }
     ready.reject(failure ?? new Stopped(name));
     ended.resolve(failure);
@@ -67,11 +61,10 @@ export function service(name: string, body: (run: Run) => Promise<void>): Servic
     start() {
       if (!running) {
         running = true;
-        if (controller.signal.aborted) {
+        if (!controller.signal.aborted) void run();
+        else {
           ready.reject(new Stopped(name));
           ended.resolve(undefined);
-        } else {
-          void run();
         }
       }
       return ready.promise;
@@ -91,7 +84,7 @@ export function untilAborted(signal: AbortSignal): Promise<void> {
   });
 }
 
-/** `task`, but an abort rejects at once with the signal's reason; the task itself goes on then. */
+/** `task`, but an abort rejects at once with the signal's reason; the task itself goes on. */
 export function orAborted<T>(task: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const onAbort = (): void => reject(signal.reason as Error);
@@ -101,9 +94,7 @@ export function orAborted<T>(task: Promise<T>, signal: AbortSignal): Promise<T> 
   });
 }
 
-/**
- * Starts services in order. When one can't start, the earlier ones are stopped, and its error is thrown.
- */
+/** Starts services in order. If one can't start, the earlier ones are stopped. @throws its error */
 export async function startAll(services: readonly Service[]): Promise<void> {
   const started: Service[] = [];
   try {

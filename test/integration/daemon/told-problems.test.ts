@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { Webhook } from 'standardwebhooks';
 import { listen, type LoopbackServer } from '@research-mirror/runtime/testing/loopback-server';
-import { createNotifyReceiver, type NotifyReceiver } from '../../../src/daemon/notify-receiver.ts';
-import { problemTeller } from '../../../src/daemon/notifier.ts';
+import { createNotifyReceiver, problemTeller } from '../../../src/daemon/notifier.ts';
 import { judge } from '../../../src/status/problems.ts';
 import { Secret } from '../../../src/config/secret.ts';
 import { type BriefProblem, createProblemStore } from '../../../src/daemon/problem-store.ts';
@@ -23,7 +22,7 @@ const { signal } = new AbortController();
 let told: { readonly said: string; readonly id: string }[] = [];
 let answers: number[] = [];
 let server: LoopbackServer;
-let receiver: NotifyReceiver;
+let receiver: ReturnType<typeof createNotifyReceiver>;
 /** Milliseconds by the clocks of the daemons. */
 let passed = 0;
 const clock = {

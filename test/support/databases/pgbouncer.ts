@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { rm, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { join } from 'node:path';
-import { unprivilegedUser } from '@research-mirror/embedded-postgres/system-user';
+import { unprivilegedUser } from '@research-mirror/embedded-postgres/location';
 import { systemClock } from '@research-mirror/runtime/clock';
 import { nonEphemeralPort } from '@research-mirror/embedded-postgres/ports';
 import { isTested } from '../optional.ts';

@@ -1,7 +1,7 @@
 import { COLLECTION_COLUMNS, type CollectionFigures } from '../../../src/model/collection-columns.ts';
 import type { Problem } from '../../../src/status/problem.ts';
 import { COLLECTION_NAMES } from '../../../src/model/collections.ts';
-import type { Hit, RowStory } from '../../../src/status/lookup.ts';
+import type { Hit, RowStory } from '../../../src/status/lookup-store.ts';
 import type { Lookups } from '../../../src/status/lookup-routes.ts';
 import type { AccountStatus, CollectionStatus, StatusReport } from '../../../src/status/status-report.ts';
 

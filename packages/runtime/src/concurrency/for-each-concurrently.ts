@@ -1,7 +1,4 @@
-/**
- * Runs `task` for each item, at most `workers` at a time. After the first error no further task starts; that error is
- * thrown when all running tasks have ended.
- */
+/** Runs `task` for each item, at most `workers` at a time. @throws the first error, when running tasks have ended */
 export async function forEachConcurrently<T>(
   items: readonly T[],
   workers: number,

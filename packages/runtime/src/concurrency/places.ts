@@ -1,4 +1,4 @@
-/** A bounded number of places. Who finds none free waits, in the order of the calls. */
+/** A bounded number of places. Callers that find none free wait in order. */
 export class Places {
   #free: number;
   readonly #waiting = new Set<PromiseWithResolvers<void>>();
@@ -7,11 +7,7 @@ export class Places {
     this.#free = count;
   }
 
-  /**
-   * Waits for a place, however long that takes.
-   * @returns gives the place up; safe to call twice
-   * @throws what `refuse` is given; the signal's reason
-   */
+  /** Waits for a place. @returns gives it up; safe to call twice @throws what `refuse` is given; the signal's reason */
   async take(signal?: AbortSignal): Promise<() => void> {
     signal?.throwIfAborted();
     if (this.#free > 0) this.#free -= 1;
@@ -23,7 +19,7 @@ export class Places {
     };
   }
 
-  /** All who wait now get the error; who comes later waits again. */
+  /** Rejects all present waits. */
   refuse(error: unknown): void {
     for (const each of this.#waiting) each.reject(error);
     this.#waiting.clear();
@@ -43,14 +39,12 @@ export class Places {
     }
   }
 
-  /** The place goes to who has waited longest. */
   #giveUp(): void {
-    const [next] = this.#waiting;
-    if (next === undefined) {
-      this.#free += 1;
-      return;
+    const [longest] = this.#waiting;
+    if (longest === undefined) this.#free += 1;
+    else {
+      this.#waiting.delete(longest);
+      longest.resolve();
     }
-    this.#waiting.delete(next);
-    next.resolve();
   }
 }

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { forgetRows, rememberRows, type Forgetting } from '../../../../src/operate/forget-rows.ts';
+import { forgetRows, rememberRows, type Forgetting } from '../../../../src/operate/forget.ts';
 import { storeEvent } from '../../../../src/events/event-store.ts';
 import { compareItems } from '../../../../src/operate/compare-rows.ts';
 import { collection, type ListCollection } from '../../../../src/model/collections.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { sql } from 'kysely';
 import { expect, it } from 'vitest';
-import { forgetRows } from '../../../../src/operate/forget-rows.ts';
+import { forgetRows } from '../../../../src/operate/forget.ts';
 import { storeEvent } from '../../../../src/events/event-store.ts';
 import { collection, type ListCollection } from '../../../../src/model/collections.ts';
 import { testDatabase } from '../../../support/databases/migrated-database.ts';

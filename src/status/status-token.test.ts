@@ -4,7 +4,7 @@ import { folderForEach } from '@research-mirror/runtime/testing/folder-for-each'
 import { pino } from 'pino';
 import { expect, it } from 'vitest';
 import { Secret } from '../config/secret.ts';
-import { statusToken } from './status-token.ts';
+import { statusToken } from './server.ts';
 
 const folder = folderForEach();
 
