@@ -51,7 +51,7 @@ export function readExamination({ code, stdout, stderr }: Outcome) {
       )
       .join('\n'),
     /** The only check of that name. @throws where there are none, or several */
-    the(name: string): NamedFinding {
+    the: (name: string): NamedFinding => {
       const [check, another] = checks.filter((each) => each.check === name);
       if (check === undefined || another !== undefined) throw new Error(`${name}: ${stdout}`);
       return check;

@@ -80,7 +80,7 @@ describe('daemons with the same keys', () => {
     const third = await start();
     await shares(2, 3, 3);
     await missNoChange();
-    await third.stop('SIGKILL');
+    expect(await third.stop('SIGKILL')).toMatchObject({ signal: 'SIGKILL' });
     await shares(4, 4);
     await missNoChange();
   });
