@@ -21,8 +21,7 @@ beforeEach(() => {
   chmodSync(folder.path, 0o755);
 });
 afterEach(async () => {
-  await server?.stop();
-  server = undefined;
+  await leave();
   demo?.child.kill('SIGINT');
   await demo?.ended;
   folder.remove();
@@ -36,9 +35,9 @@ async function start(nodeArguments: readonly string[] = []): Promise<Running> {
   return demo;
 }
 
-async function stop(running: Running): Promise<void> {
-  running.child.kill('SIGINT');
-  expect(await running.ended).toMatchObject({ code: 0, signal: null });
+async function stop(): Promise<void> {
+  demo?.child.kill('SIGINT');
+  expect(await demo?.ended).toMatchObject({ code: 0, signal: null });
 }
 
 /** Asks the demo's database, as its superuser. */
@@ -53,28 +52,37 @@ async function query<Row extends pg.QueryResultRow>(statement: string): Promise<
   return askAt<Row>(server.url, statement);
 }
 
+async function leave(): Promise<void> {
+  await server?.stop();
+  server = undefined;
+}
+
 /** Ten minutes pass, as far as limits and webhook are concerned: what was registered shows by then, or never will. */
 async function tenMinutesPass(): Promise<void> {
-  const ago = (...columns: string[]): string =>
-    columns.map((column) => `${column} = ${earlier(column, '10 minutes')}`).join(', ');
-  const moments = ago('registering_at', 'registered_at', 'checked_at', 'secret_at', 'verified_at');
-  await query(`update mirror_sync.registration set ${moments}`);
-  await query(`update mirror_sync.own_url set ${ago('registered_at')}`);
-  await query(`update mirror_sync.slot_block set ${ago('valid_until')}, freed = '{}'`);
+  const columns = ['registering_at', 'registered_at', 'checked_at', 'secret_at', 'verified_at'];
+  const sets = columns.map((column) => `${column} = ${earlier(column, '10 minutes')}`).join(', ');
+  await query(`update mirror_sync.registration set ${sets}`);
+  await query(`update mirror_sync.own_url set registered_at = ${earlier('registered_at', '10 minutes')}`);
+  await query(
+    `update mirror_sync.slot_block set valid_until = ${earlier('valid_until', '10 minutes')}, freed = '{}'`,
+  );
 }
 
 /** Waits until the daemon has asked the service for its webhook since it was started. */
-const lookedAfter = (): Promise<unknown> =>
-  eventually('the daemon to look after its webhook', async () => {
-    const [found] = await query(
+async function lookedAfter(): Promise<unknown> {
+  const looked = await eventually('the daemon to look after its webhook', async () => {
+    const [found] = await query<{ state: string; replaced: number }>(
       `select state, cardinality(replaced_at) as replaced from mirror_sync.registration
        where state in ('registered', 'stopped') and checked_at > now() - interval '5 minutes'`,
     );
     return found;
   });
+  return looked;
+}
 
-const isHealthy = async (): Promise<boolean> =>
-  (await runProgram(['status'], { cwd: folder.path })).code === 0;
+async function report(): Promise<unknown> {
+  return JSON.parse((await runProgram(['status', '--json'], { cwd: folder.path })).stdout);
+}
 
 function sendTarget(url: string, target: string): Promise<string> {
   return new Promise((resolve, reject) => {
@@ -90,7 +98,6 @@ function sendTarget(url: string, target: string): Promise<string> {
 describe('the demo', () => {
   it('shows what it promises, and is healthy however often it is started again within an hour', async () => {
     const first = await start();
-    let running = first;
     const [, service = ''] = /emulated service +(http:\S+)/.exec(first.output()) ?? [];
     expect(await sendTarget(service, '//')).toBe('HTTP/1.1 401 Unauthorized');
     // No query before this: a reader would hold up the columns for new fields.
@@ -112,14 +119,15 @@ describe('the demo', () => {
     expect(ages).toEqual({ days: true, young: true, states: true });
     for (let restart = 0; restart <= 5; restart += 1) {
       if (restart > 0) {
-        await stop(running);
+        await stop();
         await tenMinutesPass();
-        running = await start();
+        await start();
       }
       expect(await lookedAfter()).toEqual({ state: 'registered', replaced: 0 });
       // The list that the service deletes answers 404 for a moment before it is known to be gone.
-      await eventually('health', isHealthy);
+      await eventually('health', async () => ((await report()) as { healthy: boolean }).healthy);
     }
+    await stop();
   });
 
   it('leaves no PostgreSQL behind where a defect ends it', async () => {
