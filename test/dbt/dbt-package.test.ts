@@ -6,7 +6,7 @@ import { type DbtProject, openDbtProject } from './dbt-project.ts';
 import { DBT_REQUIREMENTS } from './dbt-python.ts';
 import { pythonEnvironment } from '../support/python/python-environment.ts';
 import { createReaderLogin, type ReaderLogin } from '../support/postgres/reader-login.ts';
-import { createFrozenSystem, type System } from '../support/processes/system.ts';
+import { createFrozenSystem, type Environment, type System } from '../support/processes/system.ts';
 
 const USERS = [1001, 1002] as const;
 const INCREMENTS = 10;
@@ -47,8 +47,11 @@ afterAll(async () => {
 
 /** Mirrors both accounts, deletions included, as increment `nth` does. */
 async function mirror(nth: number): Promise<void> {
-  const deletes = { MIRROR_SETTLE: '1s', MIRROR_DELETES: nth < HARD_FROM ? 'soft' : 'hard' };
-  const env = { MIRROR_API_KEY: 'first-key,second-key', ...deletes };
+  const env: Environment = {
+    MIRROR_API_KEY: 'first-key,second-key',
+    MIRROR_SETTLE: '1s',
+    MIRROR_DELETES: nth < HARD_FROM ? 'soft' : 'hard',
+  };
   await system.sync(['--full', '--accept-deletions'], { env });
 }
 
@@ -93,34 +96,37 @@ async function changeService(nth: number): Promise<void> {
   await system.sandbox.control.mutate(...back, ...mutations, ...removed);
 }
 
-const count = (from: string, what = '*'): Promise<number> =>
-  system.one(`select count(${what})::int from ${from}`);
+async function one<T>(text: string): Promise<T> {
+  const { rows } = await system.db.query<{ value: T }>(text);
+  if (rows[0] === undefined) throw new Error(`nothing answers ${text}`);
+  return rows[0].value;
+}
 
 /** How many rows of each staging model are not the source's, or the other way round. */
 async function differences(): Promise<Record<string, number>> {
   const found: Record<string, number> = {};
   for (const name of COLLECTION_NAMES) {
-    const columns = await system.one<string>(
-      `select string_agg(quote_ident(column_name), ', ' order by ordinal_position)
+    const columns = await one<string>(
+      `select string_agg(quote_ident(column_name), ', ' order by ordinal_position) as value
        from information_schema.columns where table_schema = 'mirror' and table_name = '${name}'
          and column_name not in ('_raw', '_verbatim', '_hash')`,
     );
     const source = `select ${columns} from mirror.${name}`;
     const model = `select ${columns} from analytics.stg_research_mirror__${name}`;
-    found[name] = await count(
-      `((${source} except all ${model}) union all (${model} except all ${source})) as x`,
-    );
+    found[name] = await one(`select count(*)::int as value from (
+      (${source} except all ${model}) union all (${model} except all ${source})) as x`);
   }
   return found;
 }
 
-const DELETED_ITEMS = 'mirror.list_items where _deleted_at is not null';
+const ITEMS = 'select count(*)::int as value from mirror.list_items';
 
 const EQUAL = Object.fromEntries(COLLECTION_NAMES.map((name) => [name, 0]));
 
 /** How many jobs are not as the source has them in an analyst's own model. */
 const staleJobs = (model: string): Promise<number> =>
-  count(`mirror.research_jobs as j left join analytics.${model} as m using (_user_id, job_id)
+  one(`select count(*)::int as value from mirror.research_jobs as j
+    left join analytics.${model} as m using (_user_id, job_id)
     where m._change_id is distinct from j._change_id`);
 
 describe('the dbt package, over two accounts of which one is far ahead of the other', () => {
@@ -138,21 +144,27 @@ describe('the dbt package, over two accounts of which one is far ahead of the ot
         expect(await staleJobs('watermark_per_account')).toBe(0);
         expect(await staleJobs('watermark_by_alias')).toBe(0);
         // A list of each account went with its items.
-        expect(await count(DELETED_ITEMS)).toBeGreaterThan(2 * 8);
+        expect(await one(`${ITEMS} where _deleted_at is not null`)).toBeGreaterThan(2 * 8);
       }
     }
     // They were removed in the end.
-    expect(await count(DELETED_ITEMS)).toBe(0);
-    const removed = `mirror.list_items_history left join mirror.list_items as i using (_user_id, list_id, id)
-      where i.id is null`;
-    expect(await count(removed, 'distinct (_user_id, list_id, id)')).toBeGreaterThan(2 * 8);
+    expect(await one(`${ITEMS} where _deleted_at is not null`)).toBe(0);
+    expect(
+      await one(`select count(distinct (_user_id, list_id, id))::int as value
+        from mirror.list_items_history left join mirror.list_items as i using (_user_id, list_id, id)
+        where i.id is null`),
+    ).toBeGreaterThan(2 * 8);
     // Jobs that went, and came back under an ID of their own.
-    const back = `mirror.research_jobs_history as h join mirror.research_jobs as j using (_user_id, job_id)
-      where h._op = 'delete' and j._deleted_at is null`;
-    expect(await count(back)).toBeGreaterThanOrEqual(2 * (INCREMENTS - 2));
+    expect(
+      await one(`select count(*)::int as value from mirror.research_jobs_history as h
+        join mirror.research_jobs as j using (_user_id, job_id)
+        where h._op = 'delete' and j._deleted_at is null`),
+    ).toBeGreaterThanOrEqual(2 * (INCREMENTS - 2));
     // A field that came later.
-    const later = 'analytics.stg_research_mirror__research_jobs where mood is not null';
-    expect(await count(later)).toBeGreaterThan(10);
+    expect(
+      await one(`select count(*)::int as value from analytics.stg_research_mirror__research_jobs
+        where mood is not null`),
+    ).toBeGreaterThan(10);
   });
 
   it('is needed: one watermark over both accounts leaves rows stale', async () => {
@@ -160,13 +172,16 @@ describe('the dbt package, over two accounts of which one is far ahead of the ot
   });
 
   it('keeps in snapshots the versions that a run found; the history of the mirror has all of them', async () => {
-    const versions = 'analytics.snp_research_mirror__research_jobs';
+    const name = 'snp_research_mirror__research_jobs';
     expect(
-      await count(`(select _key, _change_id from analytics.stg_research_mirror__research_jobs) as s
-        full join (select _key, _change_id from ${versions} where dbt_valid_to is null) as v using (_key)
+      await one(`select count(*)::int as value from
+        (select _key, _change_id from analytics.stg_research_mirror__research_jobs) as s
+        full join (select _key, _change_id from analytics.${name} where dbt_valid_to is null) as v using (_key)
         where s._change_id is distinct from v._change_id`),
     ).toBe(0);
-    expect(await count(`${versions} where dbt_valid_to is not null`)).toBeGreaterThan(2 * 3 * INCREMENTS);
+    expect(
+      await one(`select count(*)::int as value from analytics.${name} where dbt_valid_to is not null`),
+    ).toBeGreaterThan(2 * 3 * INCREMENTS);
   });
 
   it('tells by its tests what is no longer like the source, and mends it in place', async () => {
@@ -201,7 +216,7 @@ describe('the dbt package, over two accounts of which one is far ahead of the ot
     await dbt.must('build', ...lists, '--vars', '{research_mirror_compare: true}');
     expect(await differences()).toEqual(EQUAL);
     // No view that was built on the model is lost by it.
-    expect(await count('analytics.built_on_it')).toBeGreaterThan(0);
+    expect(await one('select count(*)::int as value from analytics.built_on_it')).toBeGreaterThan(0);
   });
 
   it('takes all rows in the run in which a column is new: it was filled in rows that count as unchanged', async () => {
