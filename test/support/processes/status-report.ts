@@ -12,8 +12,6 @@ export function before(seconds: number): string {
   return new Date(Date.parse(AT) - seconds * 1000).toISOString();
 }
 
-const PROCESS = { processId: 'p1', command: 'start', host: 'mirror-1', pid: 4242, alive: true } as const;
-
 /** A healthy mirror of one account that is in the middle of a full walk; tests change what they are about. */
 export function sampleReport(changes: Partial<StatusReport> = {}): StatusReport {
   return {
@@ -27,7 +25,17 @@ export function sampleReport(changes: Partial<StatusReport> = {}): StatusReport 
     databaseBytes: 123_456_789,
     schema: 'mirror',
     keys: { good: 1, refused: 0, moved: 0, unasked: 0 },
-    processes: [{ ...PROCESS, version: '1.2.3', startedAt: before(90_000) }],
+    processes: [
+      {
+        processId: 'p1',
+        command: 'start',
+        version: '1.2.3',
+        host: 'mirror-1',
+        pid: 4242,
+        startedAt: before(90_000),
+        alive: true,
+      },
+    ],
     accounts: [sampleAccount()],
     errors: [{ at: before(300), where: '42/watchlist', message: 'GET /v1/watchlist was answered 503: busy' }],
     deletions: [],
@@ -49,8 +57,6 @@ export function sampleProblem(changes: Partial<Problem> = {}): Problem {
   };
 }
 
-const NO_LIMIT = { group: 'other', why: null, until: null, foreignUse: 0, refused: 0 } as const;
-
 export function sampleAccount(changes: Partial<AccountStatus> = {}): AccountStatus {
   return {
     userId: '42',
@@ -61,10 +67,43 @@ export function sampleAccount(changes: Partial<AccountStatus> = {}): AccountStat
     collections: COLLECTION_NAMES.map((name, index) =>
       sampleCollection({ collection: name, liveRows: [1, 48_210, 312, 60, 6_000, 25][index] ?? 0 }),
     ),
-    walks: [{ collection: 'list_items', listId: '17', startedAt: before(10), pages: 12, items: 6_000 }],
-    budgets: [{ key: '9f86d081', groups: [{ ...NO_LIMIT, limit: 60, size: 48, used: 31, waiting: 2 }] }],
+    walks: [
+      {
+        collection: 'list_items',
+        listId: '17',
+        startedAt: before(10),
+        pages: 12,
+        items: 6_000,
+      },
+    ],
+    budgets: [
+      {
+        key: '9f86d081',
+        groups: [
+          {
+            group: 'other',
+            limit: 60,
+            size: 48,
+            why: null,
+            until: null,
+            used: 31,
+            waiting: 2,
+            foreignUse: 0,
+            refused: 0,
+          },
+        ],
+      },
+    ],
     webhook: sampleWebhook(),
-    submissions: { ...NO_SUBMISSIONS, queued: 3, sending: 1, accepted: 40, rejected: 2 },
+    submissions: {
+      queued: 3,
+      sending: 1,
+      held: 0,
+      accepted: 40,
+      rejected: 2,
+      unknown: 0,
+      cancelled: 0,
+    },
     credits: { left: '1200.50', burntLastDay: '75.25' },
     ...changes,
   };
@@ -79,8 +118,15 @@ export function sampleLatestRows(): readonly Hit[] {
 }
 
 export function sampleWebhook(changes: Partial<AccountStatus['webhook']> = {}): AccountStatus['webhook'] {
-  const registered = { state: 'registered', host: 'mirror.example.com' } as const;
-  return { ...NO_WEBHOOK, ...registered, lastEventAt: before(45), hintsWaiting: 2, ...changes };
+  return {
+    state: 'registered',
+    host: 'mirror.example.com',
+    error: null,
+    renewedSince: null,
+    lastEventAt: before(45),
+    hintsWaiting: 2,
+    ...changes,
+  };
 }
 
 export function sampleCollection(changes: Partial<CollectionStatus> = {}): CollectionStatus {
@@ -101,10 +147,23 @@ export function sampleCollection(changes: Partial<CollectionStatus> = {}): Colle
 }
 
 /** Of an account that has sent nothing, and hears of nothing. */
-const OPEN = { queued: 0, sending: 0, held: 0 };
-export const NO_SUBMISSIONS = { ...OPEN, accepted: 0, rejected: 0, unknown: 0, cancelled: 0 };
-const NOTHING_HEARD = { error: null, renewedSince: null, lastEventAt: null, hintsWaiting: 0 };
-export const NO_WEBHOOK: AccountStatus['webhook'] = { state: 'none', host: null, ...NOTHING_HEARD };
+export const NO_SUBMISSIONS: AccountStatus['submissions'] = {
+  queued: 0,
+  sending: 0,
+  held: 0,
+  accepted: 0,
+  rejected: 0,
+  unknown: 0,
+  cancelled: 0,
+};
+export const NO_WEBHOOK: AccountStatus['webhook'] = {
+  state: 'none',
+  host: null,
+  error: null,
+  renewedSince: null,
+  lastEventAt: null,
+  hintsWaiting: 0,
+};
 
 /** Of a collection that was never read. */
 export const NO_FIGURES = Object.fromEntries(
