@@ -15,11 +15,9 @@ describe('docker compose up, with the key in a file', () => {
   beforeAll(async () => {
     chmodSync(folder.path, 0o755);
     writeFileSync(file, `${KEY}\n`, { mode: 0o644 });
-    project = await composeProject({
-      files: ['docker-compose.secrets.yml'],
-      // A service that nobody answers for: the daemon starts, and tries the key.
-      env: { MIRROR_API_URL: 'https://127.0.0.1:9/v1', MIRROR_API_KEY_FILE: file },
-    });
+    // A service that nobody answers for: the daemon starts, and tries the key.
+    const env = { MIRROR_API_URL: 'https://127.0.0.1:9/v1', MIRROR_API_KEY_FILE: file };
+    project = await composeProject(env, 'docker-compose.secrets.yml');
     await project.compose('up', '--detach', '--build', 'mirror');
   });
 

@@ -6,23 +6,19 @@ import { type CommandOutcome, execute, executeWell } from './docker.ts';
 
 export type ComposeProject = Awaited<ReturnType<typeof composeProject>>;
 
-interface ComposeOptions {
-  /** Files besides docker-compose.yml, in the repository's root. */
-  readonly files?: readonly string[];
-  /** What an operator would have in .env. */
-  readonly env?: Readonly<Record<string, string>>;
-}
-
-/** The compose file as a project of its own, on free ports, with nothing of the developer's configuration. */
-export async function composeProject({ files = [], env: given = {} }: ComposeOptions = {}) {
+/**
+ * The compose file as a project of its own, on free ports, with nothing of the developer's configuration.
+ * @param given what an operator would have in .env @param files besides docker-compose.yml, in the repository's root
+ */
+export async function composeProject(
+  given: Readonly<Record<string, string>> = {},
+  ...files: readonly string[]
+) {
   const [httpPort, postgresPort] = [await nonEphemeralPort(), await nonEphemeralPort()];
-  const env: Record<string, string> = {};
-  for (const [name, value] of Object.entries(process.env)) if (value !== undefined) env[name] = value;
   // Empty counts as not set, and goes before a developer's .env, which may hold a real account.
-  for (const name of VARIABLES) env[name] = '';
-  env['MIRROR_HTTP_PORT'] = String(httpPort);
-  env['MIRROR_PG_PORT'] = String(postgresPort);
-  Object.assign(env, given);
+  const unset = Object.fromEntries(VARIABLES.map((name) => [name, '']));
+  const ports = { MIRROR_HTTP_PORT: String(httpPort), MIRROR_PG_PORT: String(postgresPort) };
+  const env = { ...process.env, ...unset, ...ports, ...given };
   const run = (command: readonly string[]): Promise<CommandOutcome> => execute(command, env);
   const program = await composeProgram(run);
   // Another file than .env, which may hold a real account.

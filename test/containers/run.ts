@@ -50,42 +50,25 @@ for (const what of asked.length > 0 ? asked : ALL) {
 process.stdout.write(`\n${lines.join('')}`);
 
 function databaseTests(major: string): Promise<number | null> {
+  const env = {
+    TEST_POSTGRES: 'testcontainers',
+    TEST_POSTGRES_IMAGE: `postgres:${major}`,
+    TEST_DATABASE_URL: '',
+  };
   // What else there is uses no database, or servers of its own.
-  return vitest(
-    [
-      '--project',
-      'db',
-      '--project',
-      'deep',
-      'test/integration',
-      'test/hostile',
-      'test/grace-period',
-      'test/main-path',
-    ],
-    {
-      TEST_POSTGRES: 'testcontainers',
-      TEST_POSTGRES_IMAGE: `postgres:${major}`,
-      TEST_DATABASE_URL: '',
-    },
-  );
+  const folders = ['integration', 'hostile', 'grace-period', 'main-path'].map((name) => `test/${name}`);
+  return vitest(['--project', 'db', '--project', 'deep', ...folders], env);
 }
 
 function imageTests(what: string): Promise<number | null> {
-  const config = join(ROOT, 'test', 'containers', 'vitest.config.ts');
-  return vitest(['--config', config, join('test', 'containers', what)], {});
+  return vitest(['--config', join(ROOT, 'test/containers/vitest.config.ts'), `test/containers/${what}`], {});
 }
 
 /** @returns its exit code */
 function vitest(args: readonly string[], env: Readonly<Record<string, string>>): Promise<number | null> {
-  const child = spawn(
-    process.execPath,
-    [join(ROOT, 'node_modules', 'vitest', 'vitest.mjs'), 'run', ...args],
-    {
-      cwd: ROOT,
-      stdio: 'inherit',
-      env: { ...process.env, ...env },
-    },
-  );
+  const command = [join(ROOT, 'node_modules/vitest/vitest.mjs'), 'run', ...args];
+  const options = { cwd: ROOT, stdio: 'inherit', env: { ...process.env, ...env } } as const;
+  const child = spawn(process.execPath, command, options);
   return new Promise((resolve, reject) => {
     child.once('error', reject);
     child.once('exit', resolve);

@@ -6,17 +6,12 @@ import { inject } from 'vitest';
 import { makeFolder } from '../support/processes/program.ts';
 import { ROOT } from '../support/rules/source-files.ts';
 
-/** What came of one dbt command. */
-export interface DbtOutcome {
+/** What came of one dbt command; `problem`: why dbt could not begin. */
+interface DbtOutcome {
   readonly success: boolean;
-  /** Why dbt could not begin. */
   readonly problem: string | null;
   /** A model, test, snapshot or source each; `status` in dbt's words: success, pass, fail, error, skipped, warn. */
-  readonly results: readonly {
-    readonly name: string;
-    readonly status: string;
-    readonly message: string | null;
-  }[];
+  readonly results: readonly { name: string; status: string; message: string | null }[];
 }
 
 export type DbtProject = Awaited<ReturnType<typeof openDbtProject>>;

@@ -16,61 +16,47 @@ export const KUBERNETES_FILES = [
 ] as const;
 
 type Labels = Readonly<Record<string, string>>;
-interface Selected {
-  readonly matchLabels: Labels;
-}
-interface Probe {
-  readonly httpGet: { readonly port: string };
-}
+type Selected = { readonly matchLabels: Labels };
+type Probe = { readonly httpGet: { readonly port: string } };
 
-interface ContainerSpec {
-  readonly image: string;
-  readonly args: readonly string[];
-  readonly env: readonly { readonly name: string; readonly value: string }[];
-  readonly envFrom: readonly { readonly configMapRef: { readonly name: string } }[];
-  readonly ports: readonly { readonly name: string; readonly containerPort: number }[];
-  readonly startupProbe: Probe;
-  readonly livenessProbe: Probe;
-  readonly readinessProbe: Probe;
-  readonly lifecycle: { readonly preStop: { readonly sleep: { readonly seconds: number } } };
-  readonly resources: { readonly limits: { readonly memory: string } };
-  readonly securityContext: {
-    readonly allowPrivilegeEscalation: boolean;
-    readonly readOnlyRootFilesystem: boolean;
-    readonly capabilities: { readonly drop: readonly string[] };
+interface Container {
+  image: string;
+  args: string[];
+  env: { name: string; value: string }[];
+  envFrom: { configMapRef: { name: string } }[];
+  ports: { name: string; containerPort: number }[];
+  startupProbe: Probe;
+  livenessProbe: Probe;
+  readinessProbe: Probe;
+  lifecycle: { preStop: { sleep: { seconds: number } } };
+  resources: { limits: { memory: string } };
+  securityContext: {
+    allowPrivilegeEscalation: boolean;
+    readOnlyRootFilesystem: boolean;
+    capabilities: { drop: string[] };
   };
-  readonly volumeMounts: readonly { readonly name: string; readonly mountPath: string }[];
+  volumeMounts: { name: string; mountPath: string }[];
 }
 
-interface ServiceSpec {
-  readonly selector: Labels;
-  readonly ports: readonly { readonly targetPort: string }[];
+interface Pod {
+  automountServiceAccountToken: boolean;
+  enableServiceLinks: boolean;
+  terminationGracePeriodSeconds: number;
+  securityContext: { runAsUser: number; runAsGroup: number };
+  containers: Container[];
 }
 
 interface Specs {
-  readonly 'deployment.yaml': {
-    readonly selector: Selected;
-    readonly template: {
-      readonly metadata: { readonly labels: Labels };
-      readonly spec: {
-        readonly automountServiceAccountToken: boolean;
-        readonly enableServiceLinks: boolean;
-        readonly terminationGracePeriodSeconds: number;
-        readonly securityContext: { readonly runAsUser: number; readonly runAsGroup: number };
-        readonly containers: readonly ContainerSpec[];
-      };
-    };
-  };
-  readonly 'network-policy.yaml': { readonly podSelector: Selected };
-  readonly 'pod-disruption-budget.yaml': { readonly selector: Selected };
-  readonly 'status-service.yaml': ServiceSpec;
-  readonly 'webhooks-service.yaml': ServiceSpec;
-  readonly 'monitoring/service-monitor.yaml': { readonly selector: Selected };
+  'deployment.yaml': { selector: Selected; template: { metadata: { labels: Labels }; spec: Pod } };
+  'network-policy.yaml': { podSelector: Selected };
+  'pod-disruption-budget.yaml': { selector: Selected };
+  'status-service.yaml': { selector: Labels; ports: { targetPort: string }[] };
+  'webhooks-service.yaml': { selector: Labels; ports: { targetPort: string }[] };
+  'monitoring/service-monitor.yaml': { selector: Selected };
 }
 
 /** One object of the folder `kubernetes`, as far as tests look at it. */
-export function manifest<Name extends keyof Specs>(
-  name: Name,
-): { readonly metadata: { readonly labels: Labels }; readonly spec: Specs[Name] } {
-  return parse(readFileSync(join(KUBERNETES_FOLDER, name), 'utf8')) as ReturnType<typeof manifest<Name>>;
+export function manifest<Name extends keyof Specs>(name: Name) {
+  const text = readFileSync(join(KUBERNETES_FOLDER, name), 'utf8');
+  return parse(text) as { metadata: { labels: Labels }; spec: Specs[Name] };
 }

@@ -1,11 +1,12 @@
 import type pg from 'pg';
+import type { OperationRecord } from '@research-mirror/sandbox/request-log';
 import { systemClock } from '@research-mirror/runtime/clock';
 import { messageOf } from '@research-mirror/runtime/message';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
 import type { Running } from '../../support/processes/program.ts';
 import type { RealAccount } from '../real/real-account.ts';
-import { submissionRows, type SubmissionRow } from '../submissions/judge.ts';
-import { judgeSent } from './judge.ts';
+import { judge as judgeSubmissions, submissionRows, type SubmissionRow } from '../submissions/judge.ts';
+import type { Finding } from '../support/attack.ts';
 import { KEYS, type ListName } from '../walks/checks/mirrored.ts';
 import { WatermarkReader } from '../walks/checks/watermark.ts';
 
@@ -94,4 +95,39 @@ export class Bystanders {
       await systemClock.sleep(draw.random() * EACH_MS);
     }
   }
+}
+
+interface Sent {
+  readonly rows: readonly SubmissionRow[];
+  readonly operations: readonly OperationRecord[];
+  /** Markers of what was queued, by ID. */
+  readonly queued: readonly { readonly id: string; readonly marker: string }[];
+}
+
+/**
+ * Nothing is sent twice, whatever the database forgot. What it forgot has no row; where it keeps what is committed
+ * durably, every row is there, and true. What is held waits for a person who knows whether it was sent.
+ * @param kept the database lost nothing that was committed durably
+ */
+function judgeSent({ rows, operations, queued }: Sent, kept: boolean): Finding[] {
+  const effects = operations.map(({ idempotencyKey, payload }) => ({
+    idempotencyKey,
+    marker: (JSON.parse(payload ?? '{}') as { marker?: string }).marker ?? '',
+  }));
+  const held = new Set(rows.filter(({ state }) => state === 'held').map(({ marker }) => marker));
+  const known = new Set(rows.map(({ marker }) => marker));
+  const isJudged = ({ marker }: { readonly marker: string }): boolean =>
+    !held.has(marker) && (kept || known.has(marker));
+  const judged = judgeSubmissions(rows.filter(isJudged), effects.filter(isJudged), {
+    queued: new Map(queued.filter(isJudged).map(({ id, marker }) => [id, marker])),
+    cancelled: new Set(),
+    rolledBack: new Set(),
+  });
+  const twice = [...Map.groupBy(effects, ({ idempotencyKey }) => idempotencyKey)]
+    .filter(([, sent]) => sent.length > 1)
+    .map(([key, sent]): Finding => ({
+      kind: 'twice',
+      text: `${sent[0]?.marker ?? ''} took effect ${sent.length} times under the key ${key ?? ''}`,
+    }));
+  return [...twice, ...judged.filter(({ kind }) => kind !== 'twice')];
 }

@@ -5,12 +5,9 @@ import { playFailovers } from './play-failovers.ts';
 // The short form of `npm run attack -- --only failovers`.
 it('loses nothing, deletes nothing false and sends nothing twice where the database goes back', async () => {
   await withOrigin(async (origin) => {
-    const games = (['crash', 'failover', 'restore'] as const).map((disaster, seed) =>
-      playFailovers(seed, origin, [disaster]),
-    );
-    const results = await Promise.all(games);
-    const broken = results.filter(({ findings }) => findings.length > 0);
-    expect(broken.map(({ findings, trace }) => ({ findings, trace }))).toEqual([]);
+    const disasters = ['crash', 'failover', 'restore'] as const;
+    const results = await Promise.all(disasters.map((each, seed) => playFailovers(seed, origin, [each])));
+    expect(results.filter(({ findings }) => findings.length > 0)).toEqual([]);
   });
   // Most of it is waiting: for heartbeats, and for the window of the rate limit.
 }, 400_000);

@@ -9,54 +9,29 @@ import { createMovingDatabase, type MovingDatabase } from '../../support/databas
 import { openPool } from '../../support/postgres/on-connection.ts';
 import { hasEnded, type Running } from '../../support/processes/program.ts';
 import { RealAccount } from '../real/real-account.ts';
-import type { EventRow } from '../deliveries/judge.ts';
+import { type EventRow, judge as judgeDeliveries } from '../deliveries/judge.ts';
 import { type Attack, type GameResult, playGames } from '../support/attack.ts';
 import { Bystanders } from './bystanders.ts';
-import { judgeReceived } from './judge.ts';
 
-/** A way in which a database goes back in time. */
-interface Disaster {
-  /** What there is after it is as of now, or a little later. */
-  prepare(moving: MovingDatabase): Promise<() => Promise<void>>;
-  /** How often it is drawn. */
-  readonly weight: number;
-}
-
-/** All of them; what `prepare` resolves to makes it happen. */
-const DISASTERS = {
-  crash: {
-    prepare: async (moving) => () => moving.crash(),
-    weight: 4,
-  },
-  failover: {
-    async prepare(moving) {
-      await moving.follow();
-      await moving.cutStandby();
-      return () => moving.failOver();
-    },
-    weight: 4,
-  },
-  restore: {
-    async prepare(moving) {
-      const backup = await moving.backUp();
-      return () => moving.restore(backup);
-    },
-    weight: 3,
-  },
-  'older copy': {
-    async prepare(moving) {
-      await moving.copyDatabase();
-      return () => moving.takeCopy();
-    },
-    weight: 2,
-  },
-} as const satisfies Readonly<Record<string, Disaster>>;
-
+/** Ways in which a database goes back in time, and how often each is drawn. */
+const DISASTERS = { crash: 4, failover: 4, restore: 3, 'older copy': 2 };
 type DisasterName = keyof typeof DISASTERS;
 
-const WEIGHTS = Object.fromEntries(
-  Object.entries(DISASTERS).map(([name, { weight }]) => [name, weight]),
-) as Record<DisasterName, number>;
+/** What there is after it is as of now, or a little later. @returns what makes it happen */
+async function prepare(name: DisasterName, moving: MovingDatabase): Promise<() => Promise<void>> {
+  if (name === 'crash') return () => moving.crash();
+  if (name === 'failover') {
+    await moving.follow();
+    await moving.cutStandby();
+    return () => moving.failOver();
+  }
+  if (name === 'restore') {
+    const backup = await moving.backUp();
+    return () => moving.restore(backup);
+  }
+  await moving.copyDatabase();
+  return () => moving.takeCopy();
+}
 
 /** A little of everything, in pages of a few rows. */
 const SMALL = { jobs: 60, bulkJobs: 4, lists: 3, itemsPerList: 8, watchlist: 15, limitSequence: 3_000 };
@@ -108,7 +83,7 @@ export async function playFailovers(
   const db = openPool(moving.url);
   try {
     await new Game(account, moving, db).play(
-      disasters ?? Array.from({ length: draw.integer(1, MOST_DISASTERS) }, () => draw.weighted(WEIGHTS)),
+      disasters ?? Array.from({ length: draw.integer(1, MOST_DISASTERS) }, () => draw.weighted(DISASTERS)),
     );
     return account.outcome();
   } finally {
@@ -159,18 +134,15 @@ class Game {
 
   async #finishIn(): Promise<void> {
     const registered = `exists (select from mirror_sync.registration where state = 'registered')`;
-    await eventually(
-      'the first load',
-      async () => {
-        const { rows } = await this.#db.query<{ loaded: boolean; registered: boolean }>(
-          `select bool_and(polled_at is not null) as loaded, ${registered} as registered from mirror.freshness`,
-        );
-        const [found] = rows;
-        if (found?.loaded === true && (found.registered || !('MIRROR_PUBLIC_URL' in this.#env))) return true;
-        throw new Error(JSON.stringify(found));
-      },
-      PATIENCE_MS,
-    );
+    const looked = async (): Promise<boolean> => {
+      const { rows } = await this.#db.query<{ loaded: boolean; registered: boolean }>(
+        `select bool_and(polled_at is not null) as loaded, ${registered} as registered from mirror.freshness`,
+      );
+      const [found] = rows;
+      if (found?.loaded === true && (found.registered || !('MIRROR_PUBLIC_URL' in this.#env))) return true;
+      throw new Error(JSON.stringify(found));
+    };
+    await eventually('the first load', looked, PATIENCE_MS);
   }
 
   #begin(): Running {
@@ -180,12 +152,11 @@ class Game {
   /** A daemon whose database goes away while it starts ends with 3, as documented: its supervisor starts it again. */
   async #supervised(daemon: Running): Promise<Running> {
     for (;;) {
-      const started = daemon.until(STARTED).then(
+      const hasStarted = daemon.until(STARTED).then(
         () => true,
         () => false,
       );
-      const ended = daemon.ended.then(() => false);
-      if (await Promise.race([started, ended])) return daemon;
+      if (await hasStarted) return daemon;
       const { code } = await daemon.ended;
       if (code !== 3 || daemon.output().includes(STARTED)) return daemon;
       this.#account.count('starts that a lost database ended');
@@ -203,7 +174,7 @@ class Game {
     await systemClock.sleep(draw.random() * 1_500);
     // One that is still starting would end, and what it knew with it.
     if (name === 'restore') daemon = await this.#supervised(daemon);
-    const strike = await DISASTERS[name].prepare(this.#moving);
+    const strike = await prepare(name, this.#moving);
     await account.scheduleFullWalks(this.#db).catch(() => {});
     await systemClock.sleep(draw.random() * 1_500);
     // Where nothing is to be seen afterwards, only who knew the database before can tell: it must live to do so.
@@ -253,15 +224,13 @@ class Game {
 
   /** What is queued in the database as it is now is sent. */
   async #goesOn(): Promise<void> {
+    const isSent = `select from mirror.submissions where submission_id = $1 and state in ('accepted', 'rejected')`;
     try {
       const id = await this.#bystanders.submit('clay_enrich');
-      await eventually('what was queued last to be sent', async () => {
-        const { rows } = await this.#db.query<{ state: string }>(
-          'select state from mirror.submissions where submission_id = $1',
-          [id],
-        );
-        return rows[0]?.state === 'accepted' || rows[0]?.state === 'rejected';
-      });
+      await eventually(
+        'what was queued last to be sent',
+        async () => (await this.#db.query(isSent, [id])).rowCount === 1,
+      );
     } catch (error) {
       this.#account.claim(false, messageOf(error));
     }
@@ -276,7 +245,9 @@ class Game {
     );
     const attempts = await account.source.control.deliveries();
     account.count('deliveries', attempts.length);
-    account.findings.push(...judgeReceived(events.rows, attempts, kept));
+    // Events that were answered with 200 are there where the database keeps durable commits; none is there twice or false.
+    const judged = judgeDeliveries(events.rows, attempts);
+    account.found(judged.filter(({ kind }) => kept || kind === 'twice' || kind === 'false'));
     const marks = await this.#db.query<{ reason: string }>('select reason from mirror.recoveries');
     for (const { reason } of marks.rows) account.tell(`mark: ${reason}`);
     account.count('marks', marks.rows.length);

@@ -20,24 +20,15 @@ const COMMIT_LOCK = 4711;
 
 /** Tables that a page, a deletion, a walk's end or a heartbeat writes. Their lock lets readers pass. */
 const TABLES = [
-  'mirror_sync.account',
-  'mirror_sync.scope',
-  'mirror_sync.unsettled',
-  'mirror_sync.candidate',
-  'mirror_sync.deletions',
-  'mirror_sync.slot_block',
-  'mirror_sync.process',
-  'mirror._collections',
-  'mirror.sync_log',
-  'mirror.research_jobs',
-  'mirror.research_jobs_history',
-  'mirror.lists',
-  'mirror.lists_history',
-  'mirror.list_items',
-  'mirror.list_items_history',
-  'mirror.watchlist',
-  'mirror.watchlist_history',
-] as const;
+  ...['account', 'scope', 'unsettled', 'candidate', 'deletions', 'slot_block', 'process'].map(
+    (name) => `mirror_sync.${name}`,
+  ),
+  ...['_collections', 'sync_log'].map((name) => `mirror.${name}`),
+  ...['research_jobs', 'lists', 'list_items', 'watchlist'].flatMap((name) => [
+    `mirror.${name}`,
+    `mirror.${name}_history`,
+  ]),
+];
 
 /** COMMIT itself: needs `prepareCommitBrake`. */
 export const COMMIT_BRAKE: Brake = {
@@ -78,19 +69,13 @@ export async function prepareCommitBrake(
     deferrable initially deferred for each row execute function attack_wait()`);
 }
 
-/** A brake that is on. */
-export interface Braking {
-  /** Whether a session waits by now. */
-  blocks(): Promise<boolean>;
-  release(): Promise<void>;
-}
-
 /** Puts a brake on; undefined where another transaction does not let go within a second. */
-export async function brake(db: pg.Pool, { lock, waiter }: Brake): Promise<Braking | undefined> {
+export async function brake(db: pg.Pool, { lock, waiter }: Brake) {
   const client = await db.connect();
   // The server may be taken away under it.
   const ignore = (): void => {};
   client.on('error', ignore);
+  let released: Promise<void> | undefined;
   const giveBack = async (): Promise<void> => {
     await client.query('rollback').catch(() => {});
     client.off('error', ignore);
@@ -105,13 +90,13 @@ export async function brake(db: pg.Pool, { lock, waiter }: Brake): Promise<Braki
     await giveBack();
     return undefined;
   }
-  let released: Promise<void> | undefined;
   return {
-    async blocks() {
+    /** Whether a session waits by now. */
+    async blocks(): Promise<boolean> {
       const { rows } = await db.query(`select 1 from pg_locks where not granted and ${waiter} limit 1`);
       return rows.length > 0;
     },
-    release: () => (released ??= giveBack()),
+    release: (): Promise<void> => (released ??= giveBack()),
   };
 }
 

@@ -57,22 +57,20 @@ async function live(account: RealAccount, db: pg.Pool, url: string): Promise<voi
   const before = account.requests();
   account.act(true);
   const program = account.begin(way === 'daemon' ? ['start'] : ['sync', '--full'], url);
-  const braked = draw.chance(BRAKED);
   const most = draw.chance(LONG_LIFE) ? LONG_LIFE_MS : LATEST_MS;
   const wait = EARLIEST_MS + draw.random() * (most - EARLIEST_MS);
   const over = new AbortController();
   void program.ended.finally(() => over.abort());
-  if (!braked) {
-    // A start takes most of that time: part of the lives are as long as that from their first request on.
-    if (draw.chance(READING)) await firstRequest(account, program);
-    await systemClock.sleep(wait, over.signal).catch(() => {});
-  }
   let moment = 'at a moment';
-  if (braked) {
+  if (draw.chance(BRAKED)) {
     await firstRequest(account, program);
     await systemClock.sleep(draw.random() * 600);
     const chosen = draw.one(draw.chance(0.4) ? EACH_PAGE : BRAKES) ?? BRAKES[0];
     moment = await killBlocked(account, db, program, chosen);
+  } else {
+    // A start takes most of that time: part of the lives are as long as that from their first request on.
+    if (draw.chance(READING)) await firstRequest(account, program);
+    await systemClock.sleep(wait, over.signal).catch(() => {});
   }
   program.child.kill('SIGKILL');
   const { signal } = await program.ended;

@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import { systemClock } from '@research-mirror/runtime/clock';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
-import { brake, BRAKES, type Braking, prepareCommitBrake } from '../kills/brakes.ts';
+import { brake, BRAKES, prepareCommitBrake } from '../kills/brakes.ts';
 import { RealAccount } from '../real/real-account.ts';
 import { type Attack, type GameResult, whileRoundsLast } from '../support/attack.ts';
 import { openTable, playOnServer } from '../support/server.ts';
@@ -56,7 +56,7 @@ async function playOwners(seed: number, url: string): Promise<GameResult> {
     const second = account.begin(['start'], url, { LOG_LEVEL: 'info' });
     await second.until('shares out: 0 of 1 account');
     account.act(true);
-    const where = await stopInMidPage(db, { draw, requests: () => account.requests() }, first.child);
+    const where = await stopInMidPage(db, account, first.child);
     account.count(where);
     const taken = async (): Promise<boolean> => (await pidOfOwner()) === second.child.pid;
     await eventually('the takeover', taken, TAKEOVER_MS);
@@ -94,25 +94,28 @@ const OF_PAGES = BRAKES.filter(({ name }) =>
 );
 /** Tables that are tried until a page waits to write one. */
 const TRIES = 6;
-const LOOKS = 25;
+const BLOCKS_MS = 500;
 /** How long a statement may still be held after its client was stopped, in half of the cases. */
 const BLOCKED_MS = 8_000;
 
 /** Stops the owner while Postgres holds a statement of its page, or while anything else is under way. @returns where */
 async function stopInMidPage(
   db: pg.Pool,
-  { draw, requests }: { readonly draw: RealAccount['draw']; readonly requests: () => number },
+  account: RealAccount,
   owner: { kill(signal: NodeJS.Signals): boolean },
 ): Promise<string> {
-  const begun = requests();
-  const pages = draw.integer(0, 6);
-  await eventually('some pages', () => requests() > begun + pages, 10_000).catch(() => {});
+  const { draw } = account;
+  const pages = account.requests() + draw.integer(0, 6);
+  await eventually('some pages', () => account.requests() > pages, 10_000).catch(() => {});
   for (let tries = draw.chance(IN_COMMIT) ? TRIES : 0; tries > 0; tries -= 1) {
-    const chosen = draw.one(OF_PAGES);
-    const braking = chosen === undefined ? undefined : await brake(db, chosen);
-    if (chosen === undefined || braking === undefined) continue;
+    const chosen = draw.one(OF_PAGES) ?? BRAKES[0];
+    const braking = await brake(db, chosen);
+    if (braking === undefined) continue;
     try {
-      if (!(await blocksSoon(braking))) continue;
+      const blocks = await eventually('a page that waits', () => braking.blocks(), BLOCKS_MS).catch(
+        () => false,
+      );
+      if (!blocks) continue;
       owner.kill('SIGSTOP');
       if (draw.chance(0.5)) await systemClock.sleep(draw.random() * BLOCKED_MS);
       return chosen.name === 'COMMIT' ? 'stopped in COMMIT' : 'stopped in a statement of a page';
@@ -122,14 +125,6 @@ async function stopInMidPage(
   }
   owner.kill('SIGSTOP');
   return 'stopped at a moment';
-}
-
-async function blocksSoon(braking: Braking): Promise<boolean> {
-  for (let looks = 0; looks < LOOKS; looks += 1) {
-    if (await braking.blocks()) return true;
-    await systemClock.sleep(20);
-  }
-  return false;
 }
 
 async function digest(db: pg.Pool): Promise<string> {

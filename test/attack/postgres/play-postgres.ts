@@ -47,35 +47,23 @@ export const postgresAttack: Attack = {
 
 /** A daemon whose database server is killed, cut off, slowed, stuck; or whose disk is full. */
 async function playPostgres(seed: number, disk: boolean): Promise<GameResult> {
-  const server = await startServerUnderAttack(disk);
-  try {
-    const { url } = server;
-    const migrated = await openTable(url);
-    await migrated.close();
-    const account = await RealAccount.open(seed);
-    const db = openPool(url);
-    try {
-      const daemon = account.begin(['start'], url);
-      await eventually('some pages', () => account.requests() > 3);
-      account.act(true);
-      if (disk) await fillUp(account, server, db);
-      else for (let blow = 0; blow < COUNT; blow += 1) await strike(account, server, db);
-      account.act(false);
-      await server.back();
-      account.claim(
-        daemon.child.exitCode === null,
-        `the daemon ended by itself: ${daemon.output().slice(-300)}`,
-      );
-      await account.stop(daemon);
-      await account.endWell(db, url);
-      return account.outcome();
-    } finally {
-      await account.close();
-      await db.end();
-    }
-  } finally {
-    await server.stop();
-  }
+  await using ends = new AsyncDisposableStack();
+  const server = ends.adopt(await startServerUnderAttack(disk), (each) => each.stop());
+  const { url } = server;
+  await (await openTable(url)).close();
+  const db = ends.adopt(openPool(url), (each) => each.end());
+  const account = ends.adopt(await RealAccount.open(seed), (each) => each.close());
+  const daemon = account.begin(['start'], url);
+  await eventually('some pages', () => account.requests() > 3);
+  account.act(true);
+  if (disk) await fillUp(account, server, db);
+  else for (let blow = 0; blow < COUNT; blow += 1) await strike(account, server, db);
+  account.act(false);
+  await server.back();
+  account.claim(daemon.child.exitCode === null, `the daemon ended by itself: ${daemon.output().slice(-300)}`);
+  await account.stop(daemon);
+  await account.endWell(db, url);
+  return account.outcome();
 }
 
 async function strike(account: RealAccount, server: ServerUnderAttack, db: pg.Pool): Promise<void> {

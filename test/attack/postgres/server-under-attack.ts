@@ -39,17 +39,14 @@ export async function startServerUnderAttack(ownDisk: boolean) {
     onConnection(server.url, async (client) => (await client.query<T>(query)).rows, {
       connectionTimeoutMillis: 5_000,
     });
-  const pid = async (): Promise<number> => {
-    const [row] = await ask<{ pid: string }>(
-      `select split_part(pg_read_file('postmaster.pid'), chr(10), 1) as pid`,
-    );
-    return Number(row?.pid);
-  };
   return {
     url: server.url,
     /** Kills the postmaster; the backends follow it. */
-    kill: async (signal: 'SIGKILL' | 'SIGQUIT') => {
-      process.kill(await pid(), signal);
+    async kill(signal: 'SIGKILL' | 'SIGQUIT'): Promise<void> {
+      const [row] = await ask<{ pid: string }>(
+        `select split_part(pg_read_file('postmaster.pid'), chr(10), 1) as pid`,
+      );
+      process.kill(Number(row?.pid), signal);
     },
     /** Waits until it answers again. */
     back: () =>
@@ -88,14 +85,9 @@ async function mountDisk(folder: string): Promise<() => Promise<void>> {
   if (process.platform !== 'linux' || process.getuid?.() !== 0) {
     throw new Error('a disk that is full: needs root on Linux, to mount a small tmpfs');
   }
-  try {
-    await run('mount', ['-t', 'tmpfs', '-o', `size=${DISK_MB}m,mode=755`, 'tmpfs', folder]);
-  } catch (error) {
-    throw new Error(`a disk that is full: no tmpfs can be mounted here (${messageOf(error)})`, {
-      cause: error,
-    });
-  }
-  return async () => {
-    await run('umount', ['-l', folder]);
-  };
+  const options = `size=${DISK_MB}m,mode=755`;
+  await run('mount', ['-t', 'tmpfs', '-o', options, 'tmpfs', folder]).catch((cause: unknown) => {
+    throw new Error(`a disk that is full: no tmpfs can be mounted here (${messageOf(cause)})`, { cause });
+  });
+  return async () => void (await run('umount', ['-l', folder]));
 }

@@ -43,13 +43,13 @@ export class DaemonLives extends GameRecord {
   private constructor(
     options: LivesOptions,
     sandbox: TestSandbox,
-    { db, close }: Pick<Awaited<ReturnType<typeof openTable>>, 'db' | 'close'>,
+    table: Awaited<ReturnType<typeof openTable>>,
   ) {
     super();
     this.#options = options;
     this.sandbox = sandbox;
-    this.db = db;
-    this.#closeDatabase = close;
+    this.db = table.db;
+    this.#closeDatabase = () => table.close();
     this.draw = new Draw(options.seed ^ 0x27d4eb2f);
   }
 
@@ -109,7 +109,8 @@ export class DaemonLives extends GameRecord {
     const moment = this.draw.weighted(MOMENTS);
     if (moment === 'early') await systemClock.sleep(this.draw.random() * EARLY_MS);
     else {
-      await this.#untilAtWork(program, async () => (await work()) > before);
+      const isAtWork = async (): Promise<boolean> => hasEnded(program) || (await work()) > before;
+      await eventually('work', isAtWork, PATIENCE_MS).catch(() => this.count('lives without work'));
       await systemClock.sleep(this.draw.random() * atWorkMs);
     }
     const chosen = this.draw.one(brakes) ?? brakes[0];
@@ -126,12 +127,8 @@ export class DaemonLives extends GameRecord {
   async endWell(what: string, done: () => Promise<boolean>, withinMs: number): Promise<void> {
     const program = this.begin();
     // Else a signal might come before anybody listens to it: all may be done before this life begins.
-    const hasBegun = async (): Promise<boolean> => {
-      const { rows } = await this.db.query('select 1 from mirror_sync.process where pid = $1', [
-        program.child.pid,
-      ]);
-      return rows.length > 0;
-    };
+    const process = `select 1 from mirror_sync.process where pid = ${program.child.pid}`;
+    const hasBegun = async (): Promise<boolean> => (await this.db.query(process)).rowCount === 1;
     await this.#until(program, what, async () => (await hasBegun()) && (await done()), withinMs);
     program.child.kill('SIGTERM');
     const { code, stderr } = await program.ended;
@@ -151,12 +148,6 @@ export class DaemonLives extends GameRecord {
     await this.#programs.close();
     await this.sandbox.stop();
     await this.#closeDatabase();
-  }
-
-  async #untilAtWork(program: Running, isAtWork: () => Promise<boolean>): Promise<void> {
-    await eventually('work', async () => hasEnded(program) || (await isAtWork()), PATIENCE_MS).catch(() =>
-      this.count('lives without work'),
-    );
   }
 
   /** Waits for a condition while the program runs. @throws what it said where it ended or was not ready in time */

@@ -140,11 +140,10 @@ export class RealAccount extends GameRecord {
       // 3: it says itself that rows wait for a second proof.
       if (found.length > 0 && reading < READINGS) continue;
       this.claim(code === 0, `sync --full ended with ${code}: ${stderr.slice(-300)}`);
-      if (found.length > 0) break;
-      this.count(`equal after ${reading}`);
+      if (found.length === 0) this.count(`equal after ${reading}`);
       break;
     }
-    this.findings.push(...found.slice(0, 5).map((text) => ({ kind: 'lost' as const, text })));
+    for (const text of found.slice(0, 5)) this.find('lost', text);
     await this.#check(db, clocks);
   }
 
@@ -153,8 +152,8 @@ export class RealAccount extends GameRecord {
   }
 
   outcome(): GameResult {
-    const { findings, trace } = this;
-    const counts = { ...this.counts, operations: this.#operator.count };
+    const { findings, trace, counts: seen } = this;
+    const counts = { ...seen, operations: this.#operator.count };
     return { seed: this.#seed, what: this.#what, findings, counts, trace };
   }
 

@@ -14,24 +14,23 @@ const KNOWN_PATHS = [
   '/Applications/Chromium.app/Contents/MacOS/Chromium',
 ];
 
-const path = process.env['CHROMIUM_PATH'] ?? KNOWN_PATHS.find((each) => existsSync(each));
+const path = process.env['CHROMIUM_PATH'] ?? KNOWN_PATHS.find((each) => existsSync(each)) ?? '';
+const isThere = existsSync(path);
 const MISSING =
-  path === undefined
+  path === ''
     ? 'there is no browser: install chromium, or name one in CHROMIUM_PATH'
     : `there is no browser at ${path} (CHROMIUM_PATH)`;
 
-export function isBrowserTested(): boolean {
-  const isThere = path !== undefined && existsSync(path);
-  return isTested('TEST_BROWSER', isThere, MISSING, 'the status page in a browser');
-}
+export const isBrowserTested = (): boolean =>
+  isTested('TEST_BROWSER', isThere, MISSING, 'the status page in a browser');
 
 export type Browser = Awaited<ReturnType<typeof startBrowser>>;
 
 /** A real Chromium with an empty profile. @throws with the remedy: a test without its browser would prove nothing */
 export async function startBrowser(
-  options: { readonly javaScriptEnabled?: boolean; readonly colorScheme?: 'light' | 'dark' } = {},
+  options: { javaScriptEnabled?: boolean; colorScheme?: 'light' | 'dark' } = {},
 ) {
-  if (path === undefined || !existsSync(path)) throw new Error(MISSING);
+  if (!isThere) throw new Error(MISSING);
   const profile = await mkdtemp(join(tmpdir(), 'research-mirror-browser-'));
   const context = await chromium.launchPersistentContext(profile, {
     ...options,

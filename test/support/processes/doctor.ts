@@ -3,9 +3,6 @@ import { present, type Environment, type System } from './system.ts';
 import { runProgram, type Outcome } from './program.ts';
 import { ask } from '../postgres/on-connection.ts';
 
-const LACKING = 'lacks the security fixes of';
-
-/** What `doctor` said. */
 export type Examination = ReturnType<typeof readExamination>;
 
 /** Where `doctor` runs, and its environment. */
@@ -23,29 +20,44 @@ export function settingOf({ cwd, databaseUrl, sandbox }: System, env: Environmen
 }
 
 export async function examine({ cwd, env }: DoctorSetting): Promise<Examination> {
-  const outcome = await runProgram(['doctor', '--json'], { cwd, env: present(env) });
-  return readExamination(outcome);
+  return readExamination(await runProgram(['doctor', '--json'], { cwd, env: present(env) }));
 }
 
+/** What `doctor` said. @throws where its exit code is not what its checks say */
 export function readExamination({ code, stdout, stderr }: Outcome) {
   if (!stdout.startsWith('{')) throw new Error(`doctor ended with ${code}: ${stdout}${stderr}`);
   const told = JSON.parse(stdout) as { checks: NamedFinding[] };
   // What tests run on falls behind with each release of Node and PostgreSQL: src/operate/check.test.ts judges that.
   const checks = told.checks.map((each) =>
-    each.found.includes(LACKING) ? { ...each, state: 'ok' as const } : each,
+    each.found.includes('lacks the security fixes of') ? { ...each, state: 'ok' as const } : each,
   );
+  const namesOf = (state: NamedFinding['state']): string[] =>
+    checks.filter((each) => each.state === state).map(({ check }) => check);
+  const unlessBroken = namesOf('unknown').length > 0 ? 3 : 0;
+  const due = namesOf('broken').includes('configuration')
+    ? 2
+    : namesOf('broken').length > 0
+      ? 1
+      : unlessBroken;
+  if (code !== due) throw new Error(`doctor ended with ${code}, not ${due}: ${stdout}`);
   return {
     code,
     checks,
+    /** A line each, `tls broken: it is … → what to do`; without those that another one kept from being looked at. */
+    wrong: checks
+      .filter(({ state, found }) => state !== 'ok' && !found.startsWith('not looked at'))
+      .map(({ check, state, found, remedy, command }) =>
+        [`${check} ${state}: ${found}`, remedy, command].filter((part) => part !== null).join(' → '),
+      )
+      .join('\n'),
     /** The only check of that name. @throws where there are none, or several */
-    the(name: string): NamedFinding {
+    the: (name: string): NamedFinding => {
       const [check, another] = checks.filter((each) => each.check === name);
       if (check === undefined || another !== undefined) throw new Error(`${name}: ${stdout}`);
       return check;
     },
     /** Names of the checks in that state. */
-    in: (state: NamedFinding['state']): string[] =>
-      checks.filter((each) => each.state === state).map(({ check }) => check),
+    in: namesOf,
   };
 }
 

@@ -12,13 +12,10 @@ const validators = new Map<string, ValidateFunction>();
 
 /** @throws where what the command printed is not what its schema says */
 export function checkAnswer(command: string, answer: unknown): void {
-  let validate = validators.get(command);
-  if (validate === undefined) {
-    validate = ajv.compile(
-      JSON.parse(readFileSync(join(SCHEMAS, `${command}.schema.json`), 'utf8')) as object,
-    );
-    validators.set(command, validate);
-  }
+  const schema = (): object =>
+    JSON.parse(readFileSync(join(SCHEMAS, `${command}.schema.json`), 'utf8')) as object;
+  const validate = validators.get(command) ?? ajv.compile(schema());
+  validators.set(command, validate);
   if (validate(answer)) return;
   throw new Error(
     `"${command} --json" is not as docs/schemas/${command}.schema.json says: ${ajv.errorsText(validate.errors)}`,

@@ -40,27 +40,17 @@ export interface ProgramOptions {
 
 /** Starts the program with a clean environment: nothing of the developer's own configuration reaches it. */
 export function startProgram(args: readonly string[], options: ProgramOptions): Running {
-  const child = spawn(
-    process.execPath,
-    [...(options.nodeArguments ?? []), options.script ?? BUILT, ...args],
-    {
-      cwd: options.cwd,
-      env: { PATH: process.env['PATH'], HOME: options.cwd, NODE_COMPILE_CACHE, ...options.env },
-      stdio: 'pipe',
-    },
-  );
+  const { cwd, nodeArguments = [], script = BUILT } = options;
+  const env = { PATH: process.env['PATH'], HOME: cwd, NODE_COMPILE_CACHE, ...options.env };
+  const child = spawn(process.execPath, [...nodeArguments, script, ...args], { cwd, env, stdio: 'pipe' });
   if (options.stdin !== 'open') child.stdin.end();
   let stdout = '';
   let stderr = '';
   const watchers = new Set<() => void>();
-  child.stdout.setEncoding('utf8').on('data', (text: string) => {
-    stdout += text;
-    for (const watcher of watchers) watcher();
-  });
-  child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    stderr += text;
-    for (const watcher of watchers) watcher();
-  });
+  child.stdout.setEncoding('utf8').on('data', (text: string) => void (stdout += text));
+  child.stderr.setEncoding('utf8').on('data', (text: string) => void (stderr += text));
+  for (const stream of [child.stdout, child.stderr])
+    stream.on('data', () => watchers.forEach((watcher) => watcher()));
   const ended = new Promise<Outcome>((resolve, reject) => {
     child.once('error', reject);
     child.once('close', (code, signal) => {
@@ -115,11 +105,8 @@ export function hasEnded({ child }: Running): boolean {
 export class Programs {
   readonly #folder = makeFolder();
   readonly #running = new Set<Running>();
-
   /** Where they run: their `.env` and their data would be here. */
-  get cwd(): string {
-    return this.#folder.path;
-  }
+  readonly cwd = this.#folder.path;
 
   start(args: readonly string[], env: Readonly<Record<string, string>>): Running {
     const program = startProgram(args, { cwd: this.cwd, env });

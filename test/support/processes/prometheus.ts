@@ -12,24 +12,22 @@ const FOLDERS = ['/usr/bin', '/usr/local/bin', '/opt/homebrew/bin'];
 const MISSING =
   'Prometheus and promtool are not installed (apt-get install prometheus, brew install prometheus)';
 
-export function isPrometheusTested(): boolean {
-  const isThere = pathOf('prometheus') !== undefined && pathOf('promtool') !== undefined;
-  return isTested('TEST_PROMETHEUS', isThere, MISSING, 'metrics, alerts and dashboard with Prometheus');
-}
+const [PROMETHEUS = '', PROMTOOL = ''] = ['prometheus', 'promtool'].map((program) =>
+  FOLDERS.map((folder) => join(folder, program)).find((path) => existsSync(path)),
+);
 
-function pathOf(program: string): string | undefined {
-  return FOLDERS.map((folder) => join(folder, program)).find((path) => existsSync(path));
+export function isPrometheusTested(): boolean {
+  const isThere = PROMETHEUS !== '' && PROMTOOL !== '';
+  return isTested('TEST_PROMETHEUS', isThere, MISSING, 'metrics, alerts and dashboard with Prometheus');
 }
 
 /** Runs promtool to its end. @param input what it reads on stdin */
 export function promtool(
   args: readonly string[],
   input = '',
-): Promise<{ readonly code: number | null; readonly output: string }> {
-  const path = pathOf('promtool');
-  if (path === undefined) throw new Error(MISSING);
+): Promise<{ code: number | null; output: string }> {
   return new Promise((resolve, reject) => {
-    const child = spawn(path, args);
+    const child = spawn(PROMTOOL, args);
     let output = '';
     const add = (text: string): void => void (output += text);
     child.stdout.setEncoding('utf8').on('data', add);
@@ -41,17 +39,12 @@ export function promtool(
 }
 
 /** A series at one moment: its labels, and the value as Prometheus writes it. */
-export interface Sample {
-  readonly metric: Readonly<Record<string, string>>;
-  readonly value: readonly [time: number, value: string];
-}
+export type Sample = { metric: Readonly<Record<string, string>>; value: [time: number, value: string] };
 
 export type Prometheus = Awaited<ReturnType<typeof startPrometheus>>;
 
 /** Prometheus in a folder of its own, which reads `target` each two seconds. @param rules file of alerts */
 export async function startPrometheus(target: URL, rules: string) {
-  const path = pathOf('prometheus');
-  if (path === undefined) throw new Error(MISSING);
   const folder = await mkdtemp(join(tmpdir(), 'research-mirror-prometheus-'));
   const port = await nonEphemeralPort();
   const config = {
@@ -61,16 +54,9 @@ export async function startPrometheus(target: URL, rules: string) {
   };
   // JSON is YAML.
   await writeFile(join(folder, 'prometheus.yml'), JSON.stringify(config));
-  const child = spawn(
-    path,
-    [
-      `--config.file=${join(folder, 'prometheus.yml')}`,
-      `--storage.tsdb.path=${join(folder, 'data')}`,
-      `--web.listen-address=127.0.0.1:${port}`,
-      '--log.level=warn',
-    ],
-    { stdio: ['ignore', 'ignore', 'pipe'] },
-  );
+  const places = [`--config.file=${folder}/prometheus.yml`, `--storage.tsdb.path=${folder}/data`];
+  const args = [...places, `--web.listen-address=127.0.0.1:${port}`, '--log.level=warn'];
+  const child = spawn(PROMETHEUS, args, { stdio: ['ignore', 'ignore', 'pipe'] });
   let complaints = '';
   child.stderr.setEncoding('utf8').on('data', (text: string) => (complaints += text));
   const ended = new Promise<void>((resolve) => child.once('close', () => resolve()));

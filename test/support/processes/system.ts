@@ -77,7 +77,18 @@ export async function createSystem(switches: Partial<SandboxOptions> = {}, given
     async daemon(env?: Environment): Promise<Daemon> {
       const program = begin(['start'], env);
       await program.until('status page http');
-      return asDaemon(program);
+      const statusUrl = await eventually(
+        'the status page’s address',
+        () => /status page (http:\S+?)\/?["\s]/.exec(program.output())?.[1],
+      );
+      return {
+        ...program,
+        statusUrl,
+        stop(signal = 'SIGTERM') {
+          program.child.kill(signal);
+          return program.ended;
+        },
+      };
     },
     /** Kills what still runs and removes everything. */
     async close(): Promise<void> {
@@ -89,29 +100,15 @@ export async function createSystem(switches: Partial<SandboxOptions> = {}, given
 }
 
 /** The same, whose data stand still: no job that is under way goes on. */
-export async function createFrozenSystem(...made: Parameters<typeof createSystem>): Promise<System> {
+export async function createFrozenSystem(...made: Parameters<typeof createSystem>) {
   const system = await createSystem(...made);
   await system.sandbox.control.clock({ freeze: true });
   return system;
 }
 
-async function asDaemon(program: Running): Promise<Daemon> {
-  const statusUrl = await eventually(
-    'the status page’s address',
-    () => /status page (http:\S+?)\/?["\s]/.exec(program.output())?.[1],
-  );
-  return {
-    ...program,
-    statusUrl,
-    stop(signal = 'SIGTERM') {
-      program.child.kill(signal);
-      return program.ended;
-    },
-  };
-}
-
 /** What is set. */
 export function present(env: Environment): Record<string, string> {
-  const set = Object.entries(env).filter((entry): entry is [string, string] => entry[1] !== undefined);
-  return Object.fromEntries(set);
+  return Object.fromEntries(
+    Object.entries(env).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
+  );
 }

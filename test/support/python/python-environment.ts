@@ -17,7 +17,12 @@ const run = promisify(execFile);
  * @throws with the remedy, where there is no such Python, it has no venv, or packages can't be installed
  */
 export async function pythonEnvironment(requirements: string, system = 'python3'): Promise<string> {
-  const version = await versionOf(system);
+  const { stdout: version } = await run(system, ['--version']).catch(
+    failing(
+      `these tests need Python 3.11 or newer, and "${system}" does not run: ` +
+        'on Debian, apt-get install python3-venv (npm test needs no Python)',
+    ),
+  );
   const packages = await readFile(requirements);
   const name = createHash('sha256').update(version).update(packages).digest('hex').slice(0, 12);
   const folder = join(ROOT, 'dist', 'python', name);
@@ -25,33 +30,22 @@ export async function pythonEnvironment(requirements: string, system = 'python3'
   const complete = join(folder, 'complete');
   if (existsSync(complete)) return python;
   await rm(folder, { recursive: true, force: true });
-  await run(system, ['-m', 'venv', folder]).catch((error: unknown) => {
-    throw new Error(`${system} can't make a virtual environment: on Debian, apt-get install python3-venv`, {
-      cause: error,
-    });
-  });
-  await run(python, ['-m', 'pip', 'install', '--quiet', '--no-deps', '--requirement', requirements]).catch(
-    (error: unknown) => {
-      throw new Error(
-        `${requirements} could not be installed: is ${system} 3.11 or newer, PyPI reachable, or pip’s index-url right?`,
-        {
-          cause: error,
-        },
-      );
-    },
+  await run(system, ['-m', 'venv', folder]).catch(
+    failing(`${system} can't make a virtual environment: on Debian, apt-get install python3-venv`),
+  );
+  const install = ['-m', 'pip', 'install', '--quiet', '--no-deps', '--requirement', requirements];
+  await run(python, install).catch(
+    failing(
+      `${requirements} could not be installed: is ${system} 3.11 or newer, PyPI reachable, or pip’s index-url right?`,
+    ),
   );
   // One that was broken off is not taken for a whole one.
   await writeFile(complete, '');
   return python;
 }
 
-async function versionOf(system: string): Promise<string> {
-  const { stdout } = await run(system, ['--version']).catch((error: unknown) => {
-    throw new Error(
-      `these tests need Python 3.11 or newer, and "${system}" does not run: ` +
-        'on Debian, apt-get install python3-venv (npm test needs no Python)',
-      { cause: error },
-    );
-  });
-  return stdout;
-}
+const failing =
+  (message: string) =>
+  (cause: unknown): never => {
+    throw new Error(message, { cause });
+  };

@@ -46,6 +46,8 @@ afterAll(async () => {
 const setting = (env: Environment = {}): DoctorSetting =>
   settingOf(system, { DATABASE_URL: undefined, ...env });
 
+const wrongAt = async (env: Environment): Promise<string> => (await examine(setting(env))).wrong;
+
 async function listening(answer: RequestListener, port = 0): Promise<number> {
   const server = createServer(answer);
   servers.push(server);
@@ -56,14 +58,13 @@ async function listening(answer: RequestListener, port = 0): Promise<number> {
 describe('doctor says of the embedded Postgres', () => {
   it('that there is none yet, and that its port is taken; it makes none', async () => {
     const port = await listening((_, answer) => void answer.end());
-    const wrong = setting({ MIRROR_PG_PORT: String(port) });
-    const found = await examine(wrong);
-    expect(found.in('broken')).toEqual(['database']);
-    expect(found.the('database').found).toMatch(/port \d+ is taken by another program/);
-    const mended = await examine({ ...wrong, env: { ...wrong.env, MIRROR_PG_PORT: '0' } });
-    expect(mended).toMatchObject({ code: 0 });
-    expect(mended.the('database').found).toBe('none yet: the first start makes it');
-    expect(mended.the('server').found).toMatch(/^PostgreSQL 18\.\d+ /);
+    expect(await wrongAt({ MIRROR_PG_PORT: String(port) })).toMatch(
+      /^database broken: .*port \d+ is taken by another program.*$/,
+    );
+    const { wrong, the } = await examine(setting({ MIRROR_PG_PORT: '0' }));
+    expect(wrong).toBe('');
+    expect(the('database').found).toBe('none yet: the first start makes it');
+    expect(the('server').found).toMatch(/^PostgreSQL 18\.\d+ /);
     expect(await readdir(system.cwd)).not.toContain('data');
   });
 
@@ -73,97 +74,70 @@ describe('doctor says of the embedded Postgres', () => {
     for (const name of ['postgres', 'initdb']) {
       await writeFile(join(bin, name), `#!/bin/sh\necho "${name} (PostgreSQL) 19.1"\n`, { mode: 0o755 });
     }
-    const found = await examine(setting({ MIRROR_PG_BIN: bin, MIRROR_PG_PORT: '0' }));
-    expect(found).toMatchObject({ code: 1 });
-    expect(found.the('database')).toMatchObject({
-      state: 'broken',
-      found: expect.stringContaining(
-        `MIRROR_PG_BIN (${bin}) is PostgreSQL 19.1: name the folder of a PostgreSQL 15 to 18`,
-      ) as string,
-    });
-    const missing = await examine(setting({ MIRROR_PG_BIN: system.cwd }));
-    expect(missing).toMatchObject({ code: 2 });
-    expect(missing.the('configuration').found).toMatch(/^MIRROR_PG_BIN: .* has no postgres: name the folder/);
-  });
-
-  it('that its folder can’t be written', async () => {
-    const wrong = setting({ MIRROR_DATA_DIR: '/proc/nowhere', MIRROR_PG_PORT: '0' });
-    const found = await examine(wrong);
-    expect(found).toMatchObject({ code: 1 });
-    expect(found.in('broken')).toEqual(['data_folder']);
-    expect(found.the('data_folder').found).toContain(
-      "MIRROR_DATA_DIR (/proc) can't hold the embedded database",
+    expect(await wrongAt({ MIRROR_PG_BIN: bin, MIRROR_PG_PORT: '0' })).toContain(
+      `database broken: MIRROR_PG_BIN (${bin}) is PostgreSQL 19.1: name the folder of a PostgreSQL 15 to 18`,
+    );
+    expect(await wrongAt({ MIRROR_PG_BIN: system.cwd })).toMatch(
+      /^configuration broken: MIRROR_PG_BIN: .* has no postgres: name the folder.*$/,
     );
   });
 
-  it.runIf(mayMount())('that its disk is full', async () => {
-    const folder = join(system.cwd, 'small');
-    await mkdir(folder);
-    inShell(`mount -t tmpfs -o size=2m tmpfs ${folder}`);
-    try {
-      const wrong = setting({ MIRROR_DATA_DIR: folder, MIRROR_PG_PORT: '0' });
-      const found = await examine(wrong);
-      expect(found).toMatchObject({ code: 1 });
-      expect(found.in('broken')).toEqual(['disk']);
-      expect(found.the('disk').found).toMatch(/^the disk is full: 2 MB free for /);
-      inShell(`mount -o remount,size=4g ${folder}`);
-      expect(await examine(wrong)).toMatchObject({ code: 0 });
-    } finally {
-      inShell(`umount ${folder}`);
-    }
-  });
-
   it.runIf(mayMount()).each([
-    ['has no room for a file', 'size=4g,nr_inodes=1', 'ENOSPC'],
-    // Another folder would be another mirror.
-    ['is mounted read-only', 'ro', 'EROFS'],
-  ])('that its folder %s, and names no other one', async (_, options, code) => {
-    const folder = join(system.cwd, code);
+    ['that its disk is full', 'size=2m', /^disk broken: the disk is full: 2 MB free for .*$/],
+    ['that its folder has no room for a file', 'size=4g,nr_inodes=1', /^data_folder broken: .*ENOSPC.*$/],
+    ['that its folder is mounted read-only', 'ro', /^data_folder broken: .*EROFS.*$/],
+  ])('%s, and names no other folder', async (_, options, words) => {
+    const folder = join(system.cwd, options);
     await mkdir(folder);
     inShell(`mount -t tmpfs -o ${options} tmpfs ${folder}`);
     try {
       const found = await examine(setting({ MIRROR_DATA_DIR: folder, MIRROR_PG_PORT: '0' }));
-      expect(found.in('broken')).toEqual(['data_folder']);
-      expect(found.the('data_folder')).toMatchObject({
-        found: expect.stringContaining(code) as string,
-        command: null,
-      });
+      expect(found.wrong).toMatch(words);
+      // Another folder would be another mirror.
+      expect(found.checks.filter(({ command }) => command !== null)).toEqual([]);
+      inShell(`mount -o remount,rw,size=4g,nr_inodes=1000 ${folder}`);
+      expect(await wrongAt({ MIRROR_DATA_DIR: folder, MIRROR_PG_PORT: '0' })).toBe('');
     } finally {
       inShell(`umount ${folder}`);
     }
   });
 
   it('that a stopped one is fine, and stops it again; that another program has its port', async () => {
-    const own = setting({ MIRROR_PG_PORT: String(await nonEphemeralPort()) });
-    expect(await system.run(['sync'], { ...own.env, DATABASE_URL: undefined })).toMatchObject({ code: 0 });
-    const found = await examine(own);
-    expect(found.checks.filter(({ state }) => state !== 'ok')).toEqual([]);
-    expect(found.code).toBe(0);
+    const own = { DATABASE_URL: undefined, MIRROR_PG_PORT: String(await nonEphemeralPort()) };
+    expect(await system.run(['sync'], own)).toMatchObject({ code: 0 });
+    expect(await wrongAt(own)).toBe('');
     expect(await readdir(join(dataDir, 'pg18')).catch(() => [])).not.toContain('postmaster.pid');
-    await listening((_, answer) => void answer.end(), Number(own.env['MIRROR_PG_PORT']));
-    const taken = await examine(own);
-    expect(taken.in('broken')).toEqual(['database']);
-    expect(taken.the('database').found).toMatch(/did not start: port \d+ is taken/);
-    expect(await examine({ ...own, env: { ...own.env, MIRROR_PG_PORT: '0' } })).toMatchObject({
-      code: 0,
-    });
+    await listening((_, answer) => void answer.end(), Number(own.MIRROR_PG_PORT));
+    expect(await wrongAt(own)).toMatch(/^database broken: .*did not start: port \d+ is taken.*$/);
+    expect(await wrongAt({ MIRROR_PG_PORT: '0' })).toBe('');
   });
 });
 
 describe('doctor says of the webhook', () => {
-  const withWebhook = (publicUrl: string, port: number, env: Environment = {}): DoctorSetting =>
-    setting({
-      DATABASE_URL: system.databaseUrl,
-      MIRROR_PUBLIC_URL: publicUrl,
-      MIRROR_WEBHOOK_PORT: String(port),
-      ...env,
-    });
+  const webhook = (publicUrl: string, port: number): Environment => ({
+    DATABASE_URL: system.databaseUrl,
+    MIRROR_PUBLIC_URL: publicUrl,
+    MIRROR_WEBHOOK_PORT: String(port),
+  });
 
-  /** A proxy that passes on what begins with `path`, and answers 404 to the rest. */
-  const proxyTo = (port: number, path: string): Promise<number> =>
-    listening((incoming, answer) => {
+  it('that the public URL leads nowhere, or to another program', async () => {
+    const port = await nonEphemeralPort();
+    expect(await wrongAt(webhook('https://mirror.invalid', port))).toMatch(
+      new RegExp(
+        `^public_url broken: MIRROR_PUBLIC_URL: mirror.invalid has no address.* → .*127.0.0.1:${port}.*$`,
+      ),
+    );
+    const other = await listening((_, answer) => void answer.end('ok\n'));
+    const stranger = await wrongAt(webhook(`http://127.0.0.1:${other}`, port));
+    expect(stranger).toMatch(/^public_url broken: .*something else answers \(\/webhooks\/0 200\).*$/);
+    expect(stranger).toContain(`proxy_pass http://127.0.0.1:${port};`);
+  });
+
+  it('that the way is right, with a daemon and without one', async () => {
+    const port = await nonEphemeralPort();
+    const proxy = await listening((incoming, answer) => {
       const url = incoming.url ?? '';
-      if (!url.startsWith(path)) return void answer.writeHead(404).end('nothing of yours');
+      if (!url.startsWith('/webhooks/')) return void answer.writeHead(404).end('nothing of yours');
       const onward = request({ port, path: url, agent: false }, (got) => {
         answer.writeHead(got.statusCode ?? 502, got.headers);
         got.pipe(answer);
@@ -171,32 +145,10 @@ describe('doctor says of the webhook', () => {
       onward.on('error', () => answer.writeHead(502).end()).end();
       return undefined;
     });
-
-  it('that the public URL leads nowhere, or to another program', async () => {
-    const port = await nonEphemeralPort();
-    const nobody = await examine(withWebhook('https://mirror.invalid', port));
-    expect(nobody).toMatchObject({ code: 1 });
-    expect(nobody.in('broken')).toEqual(['public_url']);
-    expect(nobody.the('public_url')).toMatchObject({
-      found: expect.stringContaining('MIRROR_PUBLIC_URL: mirror.invalid has no address') as string,
-      remedy: expect.stringContaining(`127.0.0.1:${port}`) as string,
-    });
-    const other = await listening((_, answer) => void answer.end('ok\n'));
-    const stranger = await examine(withWebhook(`http://127.0.0.1:${other}`, port));
-    expect(stranger.in('broken')).toEqual(['public_url']);
-    expect(stranger.the('public_url')).toMatchObject({
-      found: expect.stringContaining('something else answers (/webhooks/0 200)') as string,
-      remedy: expect.stringContaining(`proxy_pass http://127.0.0.1:${port};`) as string,
-    });
-  });
-
-  it('that the way to a running daemon is right', async () => {
-    const port = await nonEphemeralPort();
-    const proxy = await proxyTo(port, '/webhooks/');
-    const mended = withWebhook(`http://127.0.0.1:${proxy}`, port);
-    expect(await examine(mended)).toMatchObject({ code: 0 });
-    const daemon = await system.daemon(mended.env);
-    const beside = await examine(mended);
+    const right = setting(webhook(`http://127.0.0.1:${proxy}`, port));
+    expect((await examine(right)).wrong).toBe('');
+    const daemon = await system.daemon(right.env);
+    const beside = await examine(right);
     expect(beside.checks.filter(({ state }) => state !== 'ok')).toEqual([]);
     expect(beside.the('public_url').found).toContain(`leads to 127.0.0.1:${port}`);
     expect(await daemon.stop()).toMatchObject({ code: 0 });

@@ -14,17 +14,15 @@ afterEach(() => system.close());
 
 /** Twenty pages, each of which takes a while: a stop comes in the middle of them however late it is delivered. */
 const SLOW = { jobs: 20 * PAGE, latencyMin: 800, latencyMax: 800 };
+/** No page comes. */
+const HANGING = { latencyMin: 60_000, latencyMax: 60_000 };
 
-async function pagesAsked(): Promise<{ readonly path: string; readonly status: number | null }[]> {
-  return (await system.sandbox.control.log()).filter(({ route }) => route === 'GET /v1/research');
-}
+const pagesAsked = async () =>
+  (await system.sandbox.control.log()).filter(({ route }) => route === 'GET /v1/research');
 
 /** Waits for a page of research jobs that is on the wire, not answered. */
-function untilAsked(): Promise<boolean> {
-  return eventually('a page on the wire', async () =>
-    (await pagesAsked()).some(({ status }) => status === null),
-  );
-}
+const untilAsked = (): Promise<boolean> =>
+  eventually('a page on the wire', async () => (await pagesAsked()).some(({ status }) => status === null));
 
 /** A stop that takes longer is broken off (src/main.ts). */
 const STOP_BOUND = 8_000;
@@ -34,22 +32,22 @@ const STOP_BOUND = 8_000;
  * nothing of a stop in peace: then it is tried again.
  * @param alsoBefore is asked right before the signal
  */
-async function stopInPage<T>(
+async function stopInPage(
   args: readonly string[],
   env: Environment,
   signal: NodeJS.Signals,
-  alsoBefore: () => Promise<T>,
-): Promise<{ readonly outcome: Outcome; readonly before: T }> {
+  alsoBefore: () => Promise<unknown> = () => Promise.resolve(),
+): Promise<Outcome> {
   for (let attempt = 1; ; attempt += 1) {
     system = await createSystem(SLOW);
     const program = system.begin(args, env);
     await untilAsked();
-    const before = await alsoBefore();
+    await alsoBefore();
     await untilAsked();
     program.child.kill(signal);
     const begin = performance.now();
     const outcome = await program.ended;
-    if (performance.now() - begin < STOP_BOUND || attempt === 5) return { outcome, before };
+    if (performance.now() - begin < STOP_BOUND || attempt === 5) return outcome;
     await system.close();
   }
 }
@@ -63,18 +61,11 @@ async function rowsAsked(): Promise<number> {
 
 /** A clean stop: the account has no owner, and no process is left in the list. A stop that is broken off leaves both. */
 async function expectPeace(): Promise<void> {
-  expect((await system.db.query('select 1 from mirror_sync.account where owner is not null')).rows).toEqual(
-    [],
-  );
-  expect((await system.db.query('select 1 from mirror_sync.process')).rows).toEqual([]);
+  for (const left of ['account where owner is not null', 'process'])
+    expect((await system.db.query(`select 1 from mirror_sync.${left}`)).rows).toEqual([]);
 }
 
 const jobs = (): Promise<number> => system.one('select count(*)::int from mirror.research_jobs');
-
-async function embeddedJobs(): Promise<number> {
-  const { stdout } = await system.run(['sql', '--json', 'select count(*) from research_jobs'], EMBEDDED);
-  return (JSON.parse(stdout) as { rows: { count: number }[] }).rows[0]?.count ?? Number.NaN;
-}
 
 /** Process ID of the embedded server. */
 async function embeddedServer(): Promise<number> {
@@ -85,53 +76,45 @@ async function embeddedServer(): Promise<number> {
 
 describe('a stop in the middle of a page', () => {
   it.each([
-    ['SIGINT', 'start', 0],
-    ['SIGTERM', 'sync', 130],
-  ] as const)('writes that page and ends: %s to %s', async (signal, command, code) => {
-    const args = [command, ...(command === 'sync' ? ['--full'] : [])];
-    const { outcome } = await stopInPage(args, {}, signal, () => Promise.resolve());
-    expect({ code: outcome.code, signal: outcome.signal }).toEqual({ code, signal: null });
+    ['SIGINT', ['start'], 0],
+    ['SIGTERM', ['sync', '--full'], 130],
+  ] as const)('writes that page and ends: %s to %j', async (signal, args, code) => {
+    expect(await stopInPage(args, {}, signal)).toMatchObject({ code, signal: null });
     expect(await jobs()).toBe(await rowsAsked());
     // The next one begins at once.
     await expectPeace();
   });
 
   it('ends the embedded Postgres, too', async () => {
-    const { outcome, before: pid } = await stopInPage(['start'], EMBEDDED, 'SIGINT', async () => {
-      const server = await embeddedServer();
+    let server = Number.NaN;
+    const outcome = await stopInPage(['start'], EMBEDDED, 'SIGINT', async () => {
+      server = await embeddedServer();
       expect(isAlive(server)).toBe(true);
-      return server;
     });
     expect(outcome).toMatchObject({ code: 0, signal: null });
-    expect(isAlive(pid)).toBe(false);
-    expect(await embeddedJobs()).toBe(await rowsAsked());
+    expect(isAlive(server)).toBe(false);
+    const { stdout } = await system.run(['sql', '--csv', 'select count(*) from research_jobs'], EMBEDDED);
+    expect(Number(stdout.split(/\s+/)[1])).toBe(await rowsAsked());
   });
 
   it.each([
-    ['start', 0],
-    ['sync', 130],
-  ] as const)('does not wait for a page that never comes: %s', async (command, code) => {
-    system = await createSystem({ latencyMin: 60_000, latencyMax: 60_000 });
+    ['does not wait for a page that never comes: start', 'start', 'once', 0],
+    ['does not wait for a page that never comes: sync', 'sync', 'once', 130],
+    ['ends at once when it is asked a second time', 'start', 'again', 130],
+  ] as const)('%s', async (_, command, asked, code) => {
+    system = await createSystem(HANGING);
     const program = system.begin([command]);
-    await eventually('a request on the wire', async () => {
-      return (await system.sandbox.control.counters()).inFlight > 0;
-    });
-    program.child.kill('SIGTERM');
-    expect(await program.ended).toMatchObject({ code, signal: null });
-    await expectPeace();
-    expect(await jobs()).toBe(0);
-  });
-
-  it('ends at once when it is asked a second time', async () => {
-    system = await createSystem({ latencyMin: 60_000, latencyMax: 60_000 });
-    const program = system.begin(['start']);
-    await eventually('a request on the wire', async () => {
-      return (await system.sandbox.control.counters()).inFlight > 0;
-    });
+    await eventually(
+      'a request on the wire',
+      async () => (await system.sandbox.control.counters()).inFlight > 0,
+    );
     program.child.kill('SIGINT');
     // A terminal may deliver one Ctrl-C twice: only a later one is a second one.
-    const insist = setInterval(() => program.child.kill('SIGINT'), 700);
-    expect(await program.ended).toMatchObject({ code: 130, signal: null });
+    const insist = asked === 'again' ? setInterval(() => program.child.kill('SIGINT'), 700) : undefined;
+    expect(await program.ended).toMatchObject({ code, signal: null });
     clearInterval(insist);
+    if (asked === 'again') return;
+    await expectPeace();
+    expect(await jobs()).toBe(0);
   });
 });

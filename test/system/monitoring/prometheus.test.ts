@@ -5,7 +5,6 @@ import {
   isPrometheusTested,
   type Prometheus,
   promtool,
-  type Sample,
   startPrometheus,
 } from '../../support/processes/prometheus.ts';
 import { createSystem, type Daemon, type System } from '../../support/processes/system.ts';
@@ -27,34 +26,23 @@ describe.runIf(isPrometheusTested())('a daemon that Prometheus reads', () => {
   let prometheus: Prometheus;
   beforeAll(async () => {
     system = await createSystem({ jobSeconds: 1 });
-    const webhookPort = await nonEphemeralPort();
-    const env = {
-      MIRROR_PUBLIC_URL: `http://127.0.0.1:${webhookPort}`,
-      MIRROR_WEBHOOK_PORT: String(webhookPort),
-    };
+    const port = String(await nonEphemeralPort());
     // Before the daemon's first look at the account: its credits fall, and events have come.
     await system.sync();
-    const submitted = await system.run([
-      'submit',
-      'research',
-      '--data',
-      '{"company_url":"https://acme.example"}',
-    ]);
-    expect(submitted).toMatchObject({ code: 0 });
+    expect(await submit('research')).toMatchObject({ code: 0 });
     await system.sync(['account']);
-    daemon = await system.daemon(env);
+    daemon = await system.daemon({
+      MIRROR_PUBLIC_URL: `http://127.0.0.1:${port}`,
+      MIRROR_WEBHOOK_PORT: port,
+    });
     prometheus = await startPrometheus(new URL(daemon.statusUrl), ALERTS_FILE);
     // What counters count is in their rates from the second look on.
     await seen('research_mirror_build_info');
     await system.sync(['--full']);
-    await eventually('a registered webhook', () =>
-      system.sandbox.control.webhook().then((found) => found !== null),
-    );
-    await system.sandbox.control.mutate({
-      op: 'insert',
-      collection: 'research_jobs',
-      fields: { status: 'completed' },
-    });
+    const { control } = system.sandbox;
+    await eventually('a registered webhook', async () => (await control.webhook()) !== null);
+    const fields = { status: 'completed' };
+    await control.mutate({ op: 'insert', collection: 'research_jobs', fields });
     await seen('research_mirror_webhook_last_event_timestamp_seconds');
   });
   afterAll(async () => {
@@ -62,7 +50,9 @@ describe.runIf(isPrometheusTested())('a daemon that Prometheus reads', () => {
     await system?.close();
   });
 
-  const seen = (expression: string): Promise<readonly Sample[] | false> =>
+  const submit = (operation: string) =>
+    system.run(['submit', operation, '--data', '{"company_url":"https://acme.example"}']);
+  const seen = (expression: string) =>
     eventually(expression, async () => {
       const samples = await prometheus.query(expression);
       return samples.some(({ value: [, value] }) => value !== 'NaN') && samples;
@@ -82,10 +72,8 @@ describe.runIf(isPrometheusTested())('a daemon that Prometheus reads', () => {
       targets.map(({ expr }, index): [string, string] => [`${title}, query ${index + 1}`, expr]),
     ),
   )('answers the dashboard’s %s', async (_, expression) => {
-    const samples = await seen(
-      expression.replaceAll('$__rate_interval', '5m').replaceAll('$job', '.*').replaceAll('$account', '.*'),
-    );
-    expect(samples).not.toEqual([]);
+    const asked = expression.replaceAll('$__rate_interval', '5m').replaceAll(/\$(job|account)/g, '.*');
+    expect(await seen(asked)).not.toEqual([]);
   });
 
   it('fills the variables of the dashboard', async () => {
@@ -100,10 +88,8 @@ describe.runIf(isPrometheusTested())('a daemon that Prometheus reads', () => {
   });
 
   it('fires no alert but those of what is wrong, and each rule can be judged', async () => {
-    const { groups } = await prometheus.api<{ groups: { rules: { name: string; health: string }[] }[] }>(
-      'rules',
-    );
-    const rules = groups.flatMap((group) => group.rules);
+    type Rules = { groups: { rules: { name: string; health: string }[] }[] };
+    const rules = (await prometheus.api<Rules>('rules')).groups.flatMap((group) => group.rules);
     expect(rules.map(({ name }) => name)).toEqual(alerts().map(({ name }) => name));
     expect(rules.filter(({ health }) => health !== 'ok')).toEqual([]);
     const { alerts: raised } = await prometheus.api<{ alerts: unknown[] }>('alerts');
@@ -114,7 +100,7 @@ describe.runIf(isPrometheusTested())('a daemon that Prometheus reads', () => {
     const unknown = 'research_mirror_submissions_total{operation="enrich",outcome="rejected"}';
     await seen(`${unknown} == 0`);
     await system.sandbox.control.change({ fault409: 1 });
-    await system.run(['submit', 'enrich', '--data', '{"company_url":"https://acme.example"}']);
+    await submit('enrich');
     expect(await seen(`increase(${unknown}[5m]) > 0`)).toHaveLength(1);
   });
 });

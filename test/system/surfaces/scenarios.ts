@@ -1,4 +1,4 @@
-import type { Gateway, Refusal } from '../../support/network/gateway.ts';
+import type { Gateway } from '../../support/network/gateway.ts';
 import type { Address } from '../../support/network/address.ts';
 import type { System } from '../../support/processes/system.ts';
 
@@ -33,46 +33,61 @@ const STORED_BY_THE_LAST_SESSION = `update mirror._collections set state = 'fail
   where collection = 'research_jobs'`;
 
 /** Answers requests whose path begins so. */
-function answering(path: string, answer: Refusal): Pick<Scenario, 'happen' | 'mend'> {
-  return {
-    happen: ({ service }) => {
-      service.refuse(({ url }) => (url?.startsWith(path) === true ? answer : undefined));
-      return Promise.resolve();
-    },
-    mend: ({ service }) => {
-      service.refuse(undefined);
-      return Promise.resolve();
-    },
-  };
-}
+const refusing = (
+  path: string,
+  status: number,
+  message: string,
+  sync: readonly string[],
+  html?: string,
+): Scenario => ({
+  happen: async ({ service }) =>
+    service.refuse(({ url }) =>
+      url?.startsWith(path) === true
+        ? { status, message, ...(html === undefined ? {} : { html }) }
+        : undefined,
+    ),
+  sync,
+  mend: async ({ service }) => service.refuse(undefined),
+});
 
-const refusing = (path: string, status: number, message: string): Pick<Scenario, 'happen' | 'mend'> =>
-  answering(path, { status, message });
+/** Statements, and those that undo them. */
+const playing = (sync: readonly string[], harm: readonly string[], mend: readonly string[]): Scenario => ({
+  happen: ({ sql }) => sql(...harm),
+  sync,
+  mend: ({ sql }) => sql(...mend),
+});
 
 /** Statements that hinder writes of research jobs, and a new job, whose field has no column yet, that meets them. */
-function hindering(
+const hindering = (
   what: string,
   foreignObject: string,
-  hinder: readonly string[],
+  harm: readonly string[],
   mend: readonly string[],
-): Scenario {
-  return {
-    foreignObject,
-    async happen({ sql, system }) {
-      await sql(...hinder);
-      const fields = { company: 'new', [`field_of_${what}`]: 1 };
-      await system.sandbox.control.mutate({ op: 'insert', collection: 'research_jobs', fields });
-    },
-    sync: ['research_jobs'],
-    mend: ({ sql }) => sql(...mend),
-  };
-}
+): Scenario => ({
+  ...playing(['research_jobs'], harm, mend),
+  foreignObject,
+  async happen({ sql, system }) {
+    await sql(...harm);
+    const fields = { company: 'new', [`field_of_${what}`]: 1 };
+    await system.sandbox.control.mutate({ op: 'insert', collection: 'research_jobs', fields });
+  },
+});
 
-/** The first entry of the watchlist, as the service has it. */
-async function firstEntry({ system }: Stage): Promise<string> {
-  const [item = '{}'] = await system.sandbox.control.truth({ collection: 'watchlist' });
-  return String((JSON.parse(item) as { id: number }).id);
-}
+/** Statements, and what then becomes of the first entry of the watchlist at the service. */
+const meeting = (op: 'update' | 'delete', harm: readonly string[], mend: readonly string[]): Scenario => ({
+  ...playing(['watchlist', '--full'], harm, mend),
+  async happen({ sql, system }) {
+    await sql(...harm);
+    const [item = '{}'] = await system.sandbox.control.truth({ collection: 'watchlist' });
+    const id = String((JSON.parse(item) as { id: number }).id);
+    const fields = { company_name: `another by ${harm.join()}` };
+    await system.sandbox.control.mutate({
+      collection: 'watchlist',
+      id,
+      ...(op === 'update' ? { op, fields } : { op }),
+    });
+  },
+});
 
 /** By the name that the table in docs/what-goes-wrong.md has. */
 export const SCENARIOS: Readonly<Record<string, Scenario>> = {
@@ -81,50 +96,34 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
     sync: ['research_jobs'],
     mend: ({ database, system }) => database.leadTo(Number(new URL(system.databaseUrl).port)),
   },
-  'the database is read-only': {
-    happen: ({ sql }) =>
-      sql(
-        STORED_BY_THE_LAST_SESSION,
-        'alter database "{database}" set default_transaction_read_only = on',
-        END_SESSIONS,
-      ),
-    sync: ['research_jobs'],
+  'the database is read-only': playing(
+    ['research_jobs'],
+    [
+      STORED_BY_THE_LAST_SESSION,
+      'alter database "{database}" set default_transaction_read_only = on',
+      END_SESSIONS,
+    ],
     // As doctor says it: sessions that began read-only are still there.
-    mend: ({ sql }) => sql('alter database "{database}" reset default_transaction_read_only'),
-  },
-  'a mirrored table was renamed': {
-    happen: ({ sql }) => sql('alter table mirror.research_jobs rename to jobs_of_mine'),
-    sync: ['research_jobs'],
-    mend: ({ sql }) => sql('alter table mirror.jobs_of_mine rename to research_jobs'),
-  },
-  'a constraint refuses the newer version of a row': {
-    async happen(stage) {
-      const id = await firstEntry(stage);
-      await stage.sql(
-        'alter table mirror.watchlist add constraint short check (length(_raw::text) < 20) not valid',
-      );
-      await stage.system.sandbox.control.mutate({
-        op: 'update',
-        collection: 'watchlist',
-        id,
-        fields: { company_name: 'another' },
-      });
-    },
-    sync: ['watchlist', '--full'],
-    mend: ({ sql }) => sql('alter table mirror.watchlist drop constraint short'),
-  },
-  'a foreign key keeps a row that is to be deleted': {
-    async happen(stage) {
-      const id = await firstEntry(stage);
-      await stage.sql(
-        `create table public.notes (u bigint, id text, foreign key (u, id) references mirror.watchlist (_user_id, id))`,
-        `insert into public.notes select _user_id, id from mirror.watchlist where id = '${id}'`,
-      );
-      await stage.system.sandbox.control.mutate({ op: 'delete', collection: 'watchlist', id });
-    },
-    sync: ['watchlist', '--full'],
-    mend: ({ sql }) => sql('drop table public.notes'),
-  },
+    ['alter database "{database}" reset default_transaction_read_only'],
+  ),
+  'a mirrored table was renamed': playing(
+    ['research_jobs'],
+    ['alter table mirror.research_jobs rename to jobs_of_mine'],
+    ['alter table mirror.jobs_of_mine rename to research_jobs'],
+  ),
+  'a constraint refuses the newer version of a row': meeting(
+    'update',
+    ['alter table mirror.watchlist add constraint short check (length(_raw::text) < 20) not valid'],
+    ['alter table mirror.watchlist drop constraint short'],
+  ),
+  'a foreign key keeps a row that is to be deleted': meeting(
+    'delete',
+    [
+      `create table public.notes (u bigint, id text, foreign key (u, id) references mirror.watchlist (_user_id, id))`,
+      'insert into public.notes select _user_id, id from mirror.watchlist',
+    ],
+    ['drop table public.notes'],
+  ),
   'a trigger raises': hindering(
     'trigger',
     'the trigger refuse of mirror.research_jobs',
@@ -153,44 +152,29 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
     ['drop event trigger if exists freezing', 'drop function if exists public.freeze_ddl()'],
   ),
   'a published table has no replica identity': {
-    foreignObject: 'the publication outward has its changes refused',
-    async happen(stage) {
-      const id = await firstEntry(stage);
-      await stage.sql(
+    ...meeting(
+      'update',
+      [
         'alter table mirror.watchlist replica identity nothing',
         'create publication outward for table mirror.watchlist',
-      );
-      await stage.system.sandbox.control.mutate({
-        op: 'update',
-        collection: 'watchlist',
-        id,
-        fields: { company_name: 'a third' },
-      });
-    },
-    sync: ['watchlist', '--full'],
-    mend: ({ sql }) =>
-      sql('drop publication if exists outward', 'alter table mirror.watchlist replica identity default'),
+      ],
+      ['drop publication if exists outward', 'alter table mirror.watchlist replica identity default'],
+    ),
+    foreignObject: 'the publication outward has its changes refused',
   },
-  'the login lost its rights on the schema': {
-    happen: ({ sql }) =>
-      sql('alter schema mirror owner to current_user', 'revoke all on schema mirror from {login}'),
-    sync: ['research_jobs'],
-    mend: ({ sql }) => sql('alter schema mirror owner to {login}'),
-  },
+  'the login lost its rights on the schema': playing(
+    ['research_jobs'],
+    ['alter schema mirror owner to current_user', 'revoke all on schema mirror from {login}'],
+    ['alter schema mirror owner to {login}'],
+  ),
   'the service is away': {
     happen: ({ service }) => service.close(),
     sync: TWO_ROUTES,
     mend: ({ service }) => service.open(),
   },
-  'the service answers HTML': {
-    ...answering('/', { status: 200, message: '', html: '<html>Welcome</html>' }),
-    sync: TWO_ROUTES,
-  },
-  'the service answers 500': { ...refusing('/', 500, 'oops'), sync: TWO_ROUTES },
-  'one endpoint answers 403': {
-    ...refusing('/v1/watchlist', 403, 'your plan has no watchlist'),
-    sync: ['watchlist'],
-  },
-  'a list answers 206, a part': { ...refusing('/v1/watchlist', 206, 'a part'), sync: ['watchlist'] },
-  'the key is revoked': { ...refusing('/', 401, 'no such key'), sync: ['research_jobs'] },
+  'the service answers HTML': refusing('/', 200, '', TWO_ROUTES, '<html>Welcome</html>'),
+  'the service answers 500': refusing('/', 500, 'oops', TWO_ROUTES),
+  'one endpoint answers 403': refusing('/v1/watchlist', 403, 'your plan has no watchlist', ['watchlist']),
+  'a list answers 206, a part': refusing('/v1/watchlist', 206, 'a part', ['watchlist']),
+  'the key is revoked': refusing('/', 401, 'no such key', ['research_jobs']),
 };

@@ -1,34 +1,20 @@
-import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
 import type { StatusReport } from '../../../src/status/status-report.ts';
 import { createGateway, type Gateway } from '../../support/network/gateway.ts';
 import { type Address, createAddress } from '../../support/network/address.ts';
 import { type Examination, ran, readExamination } from '../../support/processes/doctor.ts';
-import { createTestDatabase } from '../../support/postgres/postgres.ts';
 import { isPrometheusTested, type Prometheus, startPrometheus } from '../../support/processes/prometheus.ts';
-import { createSystem, type Daemon, type System } from '../../support/processes/system.ts';
-import { playedRows } from './played-rows.ts';
+import type { Daemon, System } from '../../support/processes/system.ts';
+import { createDbaSystem, playedRows } from './played-rows.ts';
 import { alerts, ALERTS_FILE } from '../../support/rules/monitoring.ts';
 import { SCENARIOS, type Stage } from './scenarios.ts';
 import { onConnection } from '../../support/postgres/on-connection.ts';
 
 // No surface says healthy, equal or fine over what is wrong, and each wrong thing is one problem.
 
-interface Row {
-  readonly what: string;
-  readonly status: string;
-  readonly readyz: string;
-  readonly doctor: string;
-  readonly sync: string;
-  /** What the daemon writes when it begins, and when it is over. */
-  readonly log: string;
-  readonly over: string;
-  readonly alert: string;
-}
-
-/** The first table of docs/what-goes-wrong.md. */
-const ROWS: readonly Row[] = playedRows(8).map(
+/** The first table of docs/what-goes-wrong.md; `log` and `over`: what the daemon writes when it begins, and when it is over. */
+const ROWS = playedRows(8).map(
   ([what = '', status = '', readyz = '', doctor = '', sync = '', log = '', over = '', alert = '']) => {
     return { what, status, readyz, doctor, sync, log, over, alert };
   },
@@ -38,70 +24,55 @@ const WITHIN_MS = 120_000;
 /** Between two looks, of which each starts the program. */
 const EVERY_MS = 2_000;
 
-const DAEMON = { MIRROR_DELETES: 'hard', MIRROR_SETTLE: '1s' };
-const LOGIN = `daemon_${randomBytes(4).toString('hex')}`;
+let dba: Awaited<ReturnType<typeof createDbaSystem>>;
 let system: System;
 let service: Gateway;
 let database: Address;
-let databaseUrl: string;
 let daemon: Daemon;
 let stage: Stage;
 let prometheus: Prometheus | undefined;
 
 beforeAll(async () => {
-  system = await createSystem({}, await createTestDatabase());
+  dba = await createDbaSystem();
+  ({ system } = dba);
   service = await createGateway(system.sandbox.url);
-  database = await createAddress(Number(new URL(system.databaseUrl).port));
-  databaseUrl = await withLogin(system);
+  database = await createAddress(Number(dba.url.port));
   await system.sync(['--full'], { env: environment() });
   daemon = await system.daemon(environment());
   if (isPrometheusTested()) prometheus = await startPrometheus(new URL(daemon.statusUrl), ALERTS_FILE);
-  const name = new URL(system.databaseUrl).pathname.slice(1);
+  const name = dba.url.pathname.slice(1);
   stage = {
     system,
     service,
     database,
-    sql: async (...statements) => {
-      const options = '-c default_transaction_read_only=off';
-      await onConnection(
+    sql: (...statements) =>
+      onConnection(
         system.databaseUrl,
         async (client) => {
           for (const text of statements)
-            await client.query(text.replaceAll('{database}', name).replaceAll('{login}', LOGIN));
+            await client.query(text.replaceAll('{database}', name).replaceAll('{login}', dba.login));
         },
-        { options },
-      );
-    },
+        { options: '-c default_transaction_read_only=off' },
+      ),
   };
 });
 afterAll(async () => {
   await prometheus?.stop();
   await service?.close();
-  await system?.db.query(`drop owned by ${LOGIN} cascade`).catch(() => {});
-  await system?.close();
+  await dba?.close();
   await database?.close();
 });
 
 const environment = (): Record<string, string> => ({
-  ...DAEMON,
-  DATABASE_URL: databaseUrl,
+  MIRROR_DELETES: 'hard',
+  MIRROR_SETTLE: '1s',
+  DATABASE_URL: Object.assign(new URL(dba.url), { host: `127.0.0.1:${database.port}` }).href,
   MIRROR_API_URL: service.url,
 });
 
 async function ask(path: string): Promise<{ status: number; text: string }> {
   const answer = await fetch(`${daemon.statusUrl}/${path}`);
   return { status: answer.status, text: await answer.text() };
-}
-
-/** As a DBA sets it up: the daemon's login makes its schemas, and is no superuser. @returns its URL, by the address */
-async function withLogin({ databaseUrl: direct, db }: System): Promise<string> {
-  await db.query(`create role ${LOGIN} login password 'word'`);
-  const url = new URL(direct);
-  await db.query(`grant create on database "${url.pathname.slice(1)}" to ${LOGIN}`);
-  url.username = LOGIN;
-  url.password = 'word';
-  url.host = `127.0.0.1:${database.port}`;
-  return url.href;
 }
 
 /** Exit code, and the problems' causes; without a report the code alone. */

@@ -1,8 +1,6 @@
-import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createTestDatabase } from '../../support/postgres/postgres.ts';
-import { createSystem, type Environment, type System } from '../../support/processes/system.ts';
-import { playedRows } from './played-rows.ts';
+import type { Environment, System } from '../../support/processes/system.ts';
+import { createDbaSystem, playedRows } from './played-rows.ts';
 
 // What stops a command is said by each command that it stops, with one exit code for one kind.
 
@@ -11,45 +9,35 @@ const ROWS = playedRows(4).map(([what = '', sync = '', status = '', doctor = '']
   return { what, sync, status, doctor };
 });
 
-const LOGIN = `daemon_${randomBytes(4).toString('hex')}`;
+let dba: Awaited<ReturnType<typeof createDbaSystem>>;
 let system: System;
-let url: URL;
 
 beforeAll(async () => {
-  system = await createSystem({ keys: 'key-a=1001,key-b=1002' }, await createTestDatabase());
-  url = new URL(system.databaseUrl);
-  await system.db.query(`create role ${LOGIN} login password 'word'`);
-  await system.db.query(`grant create on database "${url.pathname.slice(1)}" to ${LOGIN}`);
-  url.username = LOGIN;
-  url.password = 'word';
+  dba = await createDbaSystem({ keys: 'key-a=1001,key-b=1002' });
+  ({ system } = dba);
   await system.sync(['--full'], { env: right() });
 });
-afterAll(async () => {
-  await system?.db.query(`drop owned by ${LOGIN} cascade`);
-  await system?.close();
-});
+afterAll(() => dba.close());
 
 const right = (): Environment => ({
   MIRROR_API_KEY: 'key-a',
-  DATABASE_URL: url.href,
+  DATABASE_URL: dba.url.href,
   MIRROR_SETTLE: '1s',
   MIRROR_WEBHOOK_PORT: '0',
 });
 
-function database(bend: (url: URL) => void): Environment {
-  const bent = new URL(url.href);
-  bend(bent);
-  return { DATABASE_URL: bent.href };
-}
+const database = (bent: Partial<URL>): Environment => ({
+  DATABASE_URL: Object.assign(new URL(dba.url), bent).href,
+});
 
 /** What is set otherwise, by the name that the table has. */
 const WRONG: Readonly<Record<string, () => Environment>> = {
   'no key': () => ({ MIRROR_API_KEY: undefined }),
   'a wrong key': () => ({ MIRROR_API_KEY: 'wrong-key' }),
   'the key of another account': () => ({ MIRROR_API_KEY: 'key-b' }),
-  'a wrong password of the database': () => database((bent) => void (bent.password = 'other')),
-  'a database that is not there': () => database((bent) => void (bent.pathname = '/nothing_there')),
-  'a port where no database is': () => database((bent) => void (bent.port = '1')),
+  'a wrong password of the database': () => database({ password: 'other' }),
+  'a database that is not there': () => database({ pathname: '/nothing_there' }),
+  'a port where no database is': () => database({ port: '1' }),
   'MIRROR_API_URL is no URL': () => ({ MIRROR_API_URL: 'service.example' }),
   'MIRROR_PUBLIC_URL is no URL': () => ({ MIRROR_PUBLIC_URL: 'somewhere' }),
   'MIRROR_PUBLIC_URL leads to another program': () => ({ MIRROR_PUBLIC_URL: system.sandbox.url }),
