@@ -40,7 +40,8 @@ export async function createEmptyDatabase(more: Partial<DatabaseOptions> = {}): 
   return opened(await createTestDatabase(), more);
 }
 
-async function opened(
+/** Opens it; its end removes it. */
+export async function opened(
   { url, drop }: TestDatabase,
   more: Partial<DatabaseOptions>,
 ): Promise<MigratedDatabase> {
