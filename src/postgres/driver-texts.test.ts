@@ -58,22 +58,6 @@ async function plays(...answers: (Buffer | 'gone')[]): Promise<pg.ClientConfig> 
   return { host: '127.0.0.1', port, user: 'u', database: 'd', ssl: false };
 }
 
-/** The error of `act`, and the classified one. */
-async function failure(
-  act: () => Promise<unknown>,
-): Promise<{ text: string; problem: unknown; kind: unknown }> {
-  const error = await act().then(
-    () => undefined,
-    (reason: unknown) => reason as Error,
-  );
-  const classified = databaseError(error);
-  const kind =
-    classified instanceof Unusable
-      ? Unusable
-      : classified instanceof DatabaseUnavailable && DatabaseUnavailable;
-  return { text: error?.message ?? 'none', problem: driverProblem(error), kind };
-}
-
 function client(config: pg.ClientConfig): pg.Client {
   const made = new pg.Client(config);
   made.on('error', () => {});
@@ -87,82 +71,95 @@ async function connected(config: pg.ClientConfig): Promise<pg.Client> {
   return made;
 }
 
-/** What `failure` gives. */
-const says = (text: string, problem = 'connection', kind: unknown = DatabaseUnavailable) => ({
-  text,
-  problem,
-  kind,
-});
+/** `act` fails with this text, which is known as that problem and classified as that kind. */
+async function expectSaid(
+  act: () => Promise<unknown>,
+  text: unknown,
+  problem = 'connection',
+  kind: typeof DatabaseUnavailable | typeof Unusable = DatabaseUnavailable,
+): Promise<void> {
+  const error = await act().catch((reason: unknown) => reason);
+  expect([(error as Error).message, driverProblem(error)]).toEqual([text, problem]);
+  expect(databaseError(error)).toBeInstanceOf(kind);
+}
 
 describe('the texts of the pinned driver', () => {
-  it('are known for connections that end or can’t be made', async () => {
-    const silent = await plays();
-    const lets = await plays(LET_IN);
-    const goes = await plays(LET_IN, 'gone');
-    expect(await failure(() => client({ ...silent, connectionTimeoutMillis: 50 }).connect())).toEqual(
-      says('timeout expired'),
-    );
-    const pool = new pg.Pool({ ...silent, connectionTimeoutMillis: 50 });
-    expect(await failure(() => pool.connect())).toEqual(
-      says('Connection terminated due to connection timeout'),
-    );
-    const full = new pg.Pool({ ...lets, max: 1, connectionTimeoutMillis: 50 });
+  const HASTY = { connectionTimeoutMillis: 50 };
+
+  it('are known for connections that can’t be made', async () => {
+    const [silent, lets] = [await plays(), await plays(LET_IN)];
+    await expectSaid(() => client({ ...silent, ...HASTY }).connect(), 'timeout expired');
+    const pool = new pg.Pool({ ...silent, ...HASTY });
+    await expectSaid(() => pool.connect(), 'Connection terminated due to connection timeout');
+    const full = new pg.Pool({ ...lets, ...HASTY, max: 1 });
     const taken = await full.connect();
     taken.on('error', () => {});
-    expect(await failure(() => full.connect())).toEqual(
-      says('timeout exceeded when trying to connect', 'line'),
-    );
+    await expectSaid(() => full.connect(), 'timeout exceeded when trying to connect', 'line');
     taken.release(true);
-    const late = await connected({ ...lets, query_timeout: 50 });
-    expect(await failure(() => late.query('select 1'))).toEqual(says('Query read timeout', 'unanswered'));
-    const broken = await connected(goes);
-    expect(await failure(() => broken.query('select 1'))).toEqual(says('Connection terminated unexpectedly'));
-    expect(await failure(() => broken.query('select 1'))).toEqual(
-      says('Client has encountered a connection error and is not queryable'),
-    );
-    const ended = await connected(lets);
-    const asked = failure(() => ended.query('select 1'));
-    const over = ended.end();
-    for (const close of closing) close();
-    expect(await asked).toEqual(says('Connection terminated'));
-    await over;
-    expect(await failure(() => ended.query('select 1'))).toEqual(
-      says('Client was closed and is not queryable'),
-    );
   });
 
-  it('are known for TLS and signing in', async () => {
-    const tls = { rejectUnauthorized: false };
-    expect(
-      await failure(async () => client({ ...(await plays(Buffer.from('N'))), ssl: tls }).connect()),
-    ).toEqual(says('The server does not support SSL connections', 'no-tls', Unusable));
-    expect(
-      await failure(async () => client({ ...(await plays(Buffer.from('E'))), ssl: tls }).connect()),
-    ).toEqual(says('There was an error establishing an SSL connection', 'tls'));
-    const scram = await plays(
-      authentication(10, 'SCRAM-SHA-256\0\0'),
-      authentication(11, 'r=abc,s=YWJj,i=4096'),
-    );
-    const wants = (password?: string): pg.Client =>
-      client({ ...scram, password: password ?? (() => undefined as never) });
-    expect(await failure(() => wants().connect())).toEqual(
-      says('SASL: SCRAM-SERVER-FIRST-MESSAGE: client password must be a string', 'no-password', Unusable),
-    );
-    expect(await failure(() => wants('x').connect())).toMatchObject({ problem: 'sign-in', kind: Unusable });
-    const oauth = await plays(authentication(10, 'OAUTHBEARER\0\0'));
-    expect(await failure(() => client({ ...oauth, password: 'x' }).connect())).toEqual(
-      says('SASL: Only mechanism(s) SCRAM-SHA-256 are supported', 'sign-in', Unusable),
-    );
+  it('are known for connections that end', async () => {
+    const [lets, goes] = [await plays(LET_IN), await plays(LET_IN, 'gone')];
+    const late = await connected({ ...lets, query_timeout: 50 });
+    await expectSaid(() => late.query('select 1'), 'Query read timeout', 'unanswered');
+    const broken = await connected(goes);
+    await expectSaid(() => broken.query('select 1'), 'Connection terminated unexpectedly');
+    const unusable = 'Client has encountered a connection error and is not queryable';
+    await expectSaid(() => broken.query('select 1'), unusable);
+    const ended = await connected(lets);
+    const asked = expectSaid(() => ended.query('select 1'), 'Connection terminated');
+    const over = ended.end();
+    for (const close of closing) close();
+    await asked;
+    await over;
+    await expectSaid(() => ended.query('select 1'), 'Client was closed and is not queryable');
+  });
+
+  const scram = [authentication(10, 'SCRAM-SHA-256\0\0'), authentication(11, 'r=abc,s=YWJj,i=4096')];
+  const ssl = { rejectUnauthorized: false };
+  it.each<[string, Buffer[], pg.ClientConfig, unknown, string, typeof Unusable?]>([
+    [
+      'a server without TLS',
+      [Buffer.from('N')],
+      { ssl },
+      'The server does not support SSL connections',
+      'no-tls',
+      Unusable,
+    ],
+    [
+      'TLS that fails',
+      [Buffer.from('E')],
+      { ssl },
+      'There was an error establishing an SSL connection',
+      'tls',
+    ],
+    [
+      'no password',
+      scram,
+      { password: () => undefined as never },
+      'SASL: SCRAM-SERVER-FIRST-MESSAGE: client password must be a string',
+      'no-password',
+      Unusable,
+    ],
+    ['a wrong answer', scram, { password: 'x' }, expect.any(String), 'sign-in', Unusable],
+    [
+      'another way of signing in',
+      [authentication(10, 'OAUTHBEARER\0\0')],
+      { password: 'x' },
+      'SASL: Only mechanism(s) SCRAM-SHA-256 are supported',
+      'sign-in',
+      Unusable,
+    ],
+  ])('are known for %s', async (_, answers, config, text, problem, kind) => {
+    const server = await plays(...answers);
+    await expectSaid(() => client({ ...server, ...config }).connect(), text, problem, kind);
   });
 });
 
 describe('a server that does not speak English', () => {
   /** Answers a sign-in and the statement after it. */
   function meets(socket: Socket, letsIn: boolean): void {
-    if (!letsIn) {
-      socket.end(NO_ENTRY);
-      return;
-    }
+    if (!letsIn) return void socket.end(NO_ENTRY);
     socket.write(LET_IN);
     socket.once('data', () => socket.end(BEGUN));
   }
@@ -171,10 +168,7 @@ describe('a server that does not speak English', () => {
     const port = await listens((socket) => {
       socket.once('data', (first) => {
         // An SSLRequest is 8 bytes long.
-        if (first.length !== 8) {
-          meets(socket, letsIn === 'plain');
-          return;
-        }
+        if (first.length !== 8) return meets(socket, letsIn === 'plain');
         socket.write('S');
         const secure = new TLSSocket(socket, { isServer: true, ...SELF_SIGNED });
         secure.on('error', () => {});

@@ -24,56 +24,63 @@ const READY = message('Z', Buffer.from('I'));
 const SHUT_DOWN = message('E', Buffer.from('SFATAL\0VFATAL\0C57P01\0Mterminating connection\0\0'));
 const TOO_MANY = message('E', Buffer.from('SFATAL\0VFATAL\0C53300\0Mtoo many connections\0\0'));
 
+/** @returns how many connections a server has had that meets each so, and how to reach it */
+async function serverThat(meets: (socket: Socket, connection: number) => void) {
+  const seen = { connections: 0 };
+  const listening = createServer((socket) => {
+    sockets.push(socket);
+    seen.connections += 1;
+    const connection = seen.connections;
+    socket.on('error', () => {});
+    meets(socket, connection);
+  });
+  server = listening;
+  await new Promise<void>((resolve) => {
+    listening.listen(0, '127.0.0.1', resolve);
+  });
+  const { port } = listening.address() as AddressInfo;
+  return { seen, place: { host: '127.0.0.1', port, user: 'u', database: 'd', query_timeout: 5_000 } };
+}
+
 /**
  * A server that grants the connections, by number, for which `lets` is true.
  * @returns a pool of three connections on it, and one of one connection beside that
  */
 async function poolOn(lets: (connection: number) => boolean) {
-  const seen = { connections: 0 };
-  server = createServer((socket) => {
-    sockets.push(socket);
-    seen.connections += 1;
-    const isLetIn = lets(seen.connections);
-    socket.on('error', () => {});
+  const { seen, place } = await serverThat((socket, connection) => {
+    const isLetIn = lets(connection);
     socket.once('data', () => {
       if (isLetIn) socket.write(Buffer.concat([SIGNED_IN, READY]));
       else socket.end(TOO_MANY);
     });
   });
-  const { port } = await new Promise<AddressInfo>((resolve) => {
-    server?.listen(0, '127.0.0.1', () => resolve(server?.address() as AddressInfo));
-  });
-  const place = { host: '127.0.0.1', port, user: 'u', database: 'd' };
-  const settings = { ...place, connectionTimeoutMillis: 1_500, query_timeout: 5_000 };
+  const settings = { ...place, connectionTimeoutMillis: 1_500 };
   const pool = createPool({ ...settings, max: 3 });
-  const beside = createPool({ ...settings, max: 1 }, pool.urgent);
-  return { seen, pool, beside };
+  return { seen, pool, beside: createPool({ ...settings, max: 1 }, pool.urgent) };
 }
 
-describe('a pool of three connections', () => {
-  it('keeps one free for urgent callers, which bypass the queue', async () => {
-    const { pool } = await poolOn(() => true);
-    const used = [await pool.connect(), await pool.connect()];
-    const got: string[] = [];
-    const waits = async (): Promise<void> => {
-      const client = await pool.connect();
-      got.push('in line');
-      client.release();
-    };
-    const waiting = waits();
-    const urgent = await pool.urgent();
-    got.push('urgent');
-    urgent.release();
-    for (const client of used) client.release();
-    await waiting;
-    expect(got).toEqual(['urgent', 'in line']);
-    await pool.end();
-  });
+/** Lets one connection in. */
+const onlyFirst = (connection: number): boolean => connection === 1;
+
+it('a pool of three connections keeps one free for urgent callers, which bypass the queue', async () => {
+  const { pool } = await poolOn(() => true);
+  const used = [await pool.connect(), await pool.connect()];
+  const got: string[] = [];
+  const gets = (who: string) => (client: Connection) => {
+    got.push(who);
+    client.release();
+  };
+  const waiting = pool.connect().then(gets('in line'));
+  await pool.urgent().then(gets('urgent'));
+  for (const client of used) client.release();
+  await waiting;
+  expect(got).toEqual(['urgent', 'in line']);
+  await pool.end();
 });
 
 describe('a connection that can’t be made', () => {
   it('fails no caller while another one works: queued callers get that one', async () => {
-    const { seen, pool } = await poolOn((connection) => connection === 1);
+    const { seen, pool } = await poolOn(onlyFirst);
     const working = await pool.connect();
     const got: number[] = [];
     const waiting = Array.from({ length: 20 }, async (_, at) => {
@@ -90,7 +97,7 @@ describe('a connection that can’t be made', () => {
   });
 
   it('is outlasted by callers that wait for the others, even if an urgent caller tries meanwhile', async () => {
-    const { pool } = await poolOn((connection) => connection === 1);
+    const { pool } = await poolOn(onlyFirst);
     const working = await pool.connect();
     const released = (client: Connection): void => client.release();
     const first = pool.connect().then(released);
@@ -105,7 +112,7 @@ describe('a connection that can’t be made', () => {
   });
 
   it('fails a caller that has waited for the others as long as connecting may take', async () => {
-    const { pool } = await poolOn((connection) => connection === 1);
+    const { pool } = await poolOn(onlyFirst);
     const working = await pool.connect();
     await expect(pool.connect()).rejects.toThrow(DatabaseUnavailable);
     working.release();
@@ -114,7 +121,7 @@ describe('a connection that can’t be made', () => {
   });
 
   it('is replaced by one of the other pool: a heartbeat uses the only session that the server grants', async () => {
-    const { seen, pool, beside } = await poolOn((connection) => connection === 1);
+    const { seen, pool, beside } = await poolOn(onlyFirst);
     (await pool.connect()).release();
     for (let beat = 0; beat < 3; beat += 1) (await beside.connect()).release();
     expect(seen.connections).toBe(4);
@@ -138,32 +145,17 @@ describe('a connection that can’t be made', () => {
   });
 });
 
-describe('a connection that the server ends', () => {
-  it('as soon as it is made ends neither the process nor the pool', async () => {
-    let connections = 0;
-    server = createServer((socket) => {
-      sockets.push(socket);
-      connections += 1;
-      // In one piece, as a busy network delivers it.
-      socket.once('data', () => socket.end(Buffer.concat([SIGNED_IN, READY, SHUT_DOWN])));
-    });
-    const { port } = await new Promise<AddressInfo>((resolve) => {
-      server?.listen(0, '127.0.0.1', () => resolve(server?.address() as AddressInfo));
-    });
-    const pool = createPool({
-      host: '127.0.0.1',
-      port,
-      user: 'u',
-      database: 'd',
-      max: 1,
-      query_timeout: 5_000,
-    });
-    for (const attempt of [1, 2]) {
-      const client = await pool.connect();
-      await expect(client.executeQuery(CompiledQuery.raw('select 1'))).rejects.toThrow(DatabaseUnavailable);
-      client.release();
-      expect(connections).toBe(attempt);
-    }
-    await pool.end();
+it('a connection that the server ends as soon as it is made ends neither the process nor the pool', async () => {
+  const { seen, place } = await serverThat((socket) => {
+    // In one piece, as a busy network delivers it.
+    socket.once('data', () => socket.end(Buffer.concat([SIGNED_IN, READY, SHUT_DOWN])));
   });
+  const pool = createPool({ ...place, max: 1 });
+  for (const attempt of [1, 2]) {
+    const client = await pool.connect();
+    await expect(client.executeQuery(CompiledQuery.raw('select 1'))).rejects.toThrow(DatabaseUnavailable);
+    client.release();
+    expect(seen.connections).toBe(attempt);
+  }
+  await pool.end();
 });
