@@ -1,24 +1,14 @@
-import { createServer, type AddressInfo, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 import pg from 'pg';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { DatabaseUnavailable, Unusable } from '@research-mirror/runtime/errors';
 import { SELF_SIGNED } from '../../test/support/network/self-signed.ts';
+import { emulatedServers, LET_IN, message } from '../../test/support/postgres/emulated-server.ts';
 import { resolveConnection } from './pool.ts';
 import { databaseError, driverProblem } from './sql-state.ts';
 
-const closing: (() => void)[] = [];
-afterEach(() => {
-  for (const close of closing.splice(0)) close();
-});
-
-/** A message of PostgreSQL's protocol (version 3): type, length, content. */
-function message(type: string, content: Buffer | string): Buffer {
-  const bytes = Buffer.from(content);
-  const length = Buffer.alloc(4);
-  length.writeInt32BE(4 + bytes.length);
-  return Buffer.concat([Buffer.from(type), length, bytes]);
-}
+const { cut, listen } = emulatedServers();
 
 function authentication(kind: number, content = ''): Buffer {
   const bytes = Buffer.alloc(4);
@@ -26,28 +16,13 @@ function authentication(kind: number, content = ''): Buffer {
   return message('R', Buffer.concat([bytes, Buffer.from(content)]));
 }
 
-const LET_IN = Buffer.concat([authentication(0), message('Z', 'I')]);
 const BEGUN = Buffer.concat([message('C', 'BEGIN\0'), message('Z', 'T')]);
 /** As a German server says that pg_hba.conf has no line for this way of connecting. */
 const NO_ENTRY = message('E', 'SFATAL\0VFATAL\0C28000\0Mkein pg_hba.conf-Eintrag für Host »127.0.0.1«\0\0');
 
-/** Listens on loopback until the test ends. @returns its port */
-async function listens(onSocket: (socket: Socket) => void): Promise<number> {
-  const server = createServer((socket) => {
-    socket.on('error', () => {});
-    closing.push(() => socket.destroy());
-    onSocket(socket);
-  });
-  await new Promise<void>((resolve) => {
-    server.listen(0, '127.0.0.1', resolve);
-  });
-  closing.push(() => server.close());
-  return (server.address() as AddressInfo).port;
-}
-
 /** A server that answers each piece of a connection with the next of `answers`, then with nothing. */
 async function plays(...answers: (Buffer | 'gone')[]): Promise<pg.ClientConfig> {
-  const port = await listens((socket) => {
+  const { place } = await listen((socket) => {
     const left = [...answers];
     socket.on('data', () => {
       const next = left.shift();
@@ -55,13 +30,12 @@ async function plays(...answers: (Buffer | 'gone')[]): Promise<pg.ClientConfig> 
       else if (next !== undefined) socket.write(next);
     });
   });
-  return { host: '127.0.0.1', port, user: 'u', database: 'd', ssl: false };
+  return { ...place, ssl: false };
 }
 
 function client(config: pg.ClientConfig): pg.Client {
   const made = new pg.Client(config);
   made.on('error', () => {});
-  closing.push(() => void made.end());
   return made;
 }
 
@@ -109,7 +83,7 @@ describe('the texts of the pinned driver', () => {
     const ended = await connected(lets);
     const asked = expectSaid(() => ended.query('select 1'), 'Connection terminated');
     const over = ended.end();
-    for (const close of closing) close();
+    cut();
     await asked;
     await over;
     await expectSaid(() => ended.query('select 1'), 'Client was closed and is not queryable');
@@ -165,7 +139,7 @@ describe('a server that does not speak English', () => {
   }
   /** Refuses TLS and accepts plain text, or the other way round. */
   async function server(letsIn: 'plain' | 'tls'): Promise<string> {
-    const port = await listens((socket) => {
+    const { place } = await listen((socket) => {
       socket.once('data', (first) => {
         // An SSLRequest is 8 bytes long.
         if (first.length !== 8) return meets(socket, letsIn === 'plain');
@@ -175,7 +149,7 @@ describe('a server that does not speak English', () => {
         secure.once('data', () => meets(secure, letsIn === 'tls'));
       });
     });
-    return `postgres://u@127.0.0.1:${port}/d`;
+    return `postgres://u@127.0.0.1:${place.port}/d`;
   }
 
   it('makes us try TLS or plain text instead, by its SQLSTATE, if sslmode permits that', async () => {

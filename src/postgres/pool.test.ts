@@ -1,60 +1,24 @@
-import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { CompiledQuery } from 'kysely';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
 import { DatabaseUnavailable } from '@research-mirror/runtime/errors';
+import { emulatedServers, LET_IN, message } from '../../test/support/postgres/emulated-server.ts';
 import { type Connection, createPool } from './pool.ts';
 
-let server: Server | undefined;
-const sockets: Socket[] = [];
-afterEach(() => {
-  for (const socket of sockets.splice(0)) socket.destroy();
-  server?.close();
-});
-
-/** A message of PostgreSQL's protocol (version 3): type, length, content. */
-function message(type: string, content: Buffer): Buffer {
-  const length = Buffer.alloc(4);
-  length.writeInt32BE(4 + content.length);
-  return Buffer.concat([Buffer.from(type), length, content]);
-}
-
-const SIGNED_IN = message('R', Buffer.alloc(4));
-const READY = message('Z', Buffer.from('I'));
-const SHUT_DOWN = message('E', Buffer.from('SFATAL\0VFATAL\0C57P01\0Mterminating connection\0\0'));
-const TOO_MANY = message('E', Buffer.from('SFATAL\0VFATAL\0C53300\0Mtoo many connections\0\0'));
-
-/** @returns how many connections a server has had that meets each so, and how to reach it */
-async function serverThat(meets: (socket: Socket, connection: number) => void) {
-  const seen = { connections: 0 };
-  const listening = createServer((socket) => {
-    sockets.push(socket);
-    seen.connections += 1;
-    const connection = seen.connections;
-    socket.on('error', () => {});
-    meets(socket, connection);
-  });
-  server = listening;
-  await new Promise<void>((resolve) => {
-    listening.listen(0, '127.0.0.1', resolve);
-  });
-  const { port } = listening.address() as AddressInfo;
-  return { seen, place: { host: '127.0.0.1', port, user: 'u', database: 'd', query_timeout: 5_000 } };
-}
+const { cut, listen } = emulatedServers();
+const SHUT_DOWN = message('E', 'SFATAL\0VFATAL\0C57P01\0Mterminating connection\0\0');
+const TOO_MANY = message('E', 'SFATAL\0VFATAL\0C53300\0Mtoo many connections\0\0');
 
 /**
  * A server that grants the connections, by number, for which `lets` is true.
  * @returns a pool of three connections on it, and one of one connection beside that
  */
 async function poolOn(lets: (connection: number) => boolean) {
-  const { seen, place } = await serverThat((socket, connection) => {
+  const { seen, place } = await listen((socket, connection) => {
     const isLetIn = lets(connection);
-    socket.once('data', () => {
-      if (isLetIn) socket.write(Buffer.concat([SIGNED_IN, READY]));
-      else socket.end(TOO_MANY);
-    });
+    socket.once('data', () => (isLetIn ? socket.write(LET_IN) : socket.end(TOO_MANY)));
   });
-  const settings = { ...place, connectionTimeoutMillis: 1_500 };
+  const settings = { ...place, query_timeout: 5_000, connectionTimeoutMillis: 1_500 };
   const pool = createPool({ ...settings, max: 3 });
   return { seen, pool, beside: createPool({ ...settings, max: 1 }, pool.urgent) };
 }
@@ -134,7 +98,7 @@ describe('a connection that can’t be made', () => {
     const { pool } = await poolOn(() => isUp);
     const working = await pool.connect();
     isUp = false;
-    for (const socket of sockets) socket.destroy();
+    cut();
     await expect(working.executeQuery(CompiledQuery.raw('select 1'))).rejects.toThrow(DatabaseUnavailable);
     const waiting = Array.from({ length: 20 }, () => pool.connect());
     for (const each of await Promise.allSettled(waiting)) expect(each.status).toBe('rejected');
@@ -146,11 +110,11 @@ describe('a connection that can’t be made', () => {
 });
 
 it('a connection that the server ends as soon as it is made ends neither the process nor the pool', async () => {
-  const { seen, place } = await serverThat((socket) => {
+  const { seen, place } = await listen((socket) => {
     // In one piece, as a busy network delivers it.
-    socket.once('data', () => socket.end(Buffer.concat([SIGNED_IN, READY, SHUT_DOWN])));
+    socket.once('data', () => socket.end(Buffer.concat([LET_IN, SHUT_DOWN])));
   });
-  const pool = createPool({ ...place, max: 1 });
+  const pool = createPool({ ...place, query_timeout: 5_000, max: 1 });
   for (const attempt of [1, 2]) {
     const client = await pool.connect();
     await expect(client.executeQuery(CompiledQuery.raw('select 1'))).rejects.toThrow(DatabaseUnavailable);

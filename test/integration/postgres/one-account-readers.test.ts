@@ -120,7 +120,6 @@ describe('a login that is bound to one account', () => {
   it('reads no row of another one, in any relation that it reaches', async () => {
     const relations = await readable(one);
     expect(relations).toEqual(await readable(all));
-    process.stdout.write(`searched for rows of others: ${relations.map(({ name }) => name).join(', ')}\n`);
     const leaks: string[] = [];
     const unproven: string[] = [];
     for (const { name } of relations.filter(({ ofAccount }) => ofAccount)) {
