@@ -45,53 +45,59 @@ async function connected(config: pg.ClientConfig): Promise<pg.Client> {
   return made;
 }
 
-/** `act` fails with this text, which is known as that problem and classified as that kind. */
-async function expectSaid(
-  act: () => Promise<unknown>,
-  text: unknown,
-  problem = 'connection',
-  kind: typeof DatabaseUnavailable | typeof Unusable = DatabaseUnavailable,
-): Promise<void> {
+/** The text of what `act` fails with, its problem, and how it is classified. */
+async function failure(act: () => Promise<unknown>): Promise<unknown[]> {
   const error = await act().catch((reason: unknown) => reason);
-  expect([(error as Error).message, driverProblem(error)]).toEqual([text, problem]);
-  expect(databaseError(error)).toBeInstanceOf(kind);
+  return [(error as Error).message, driverProblem(error), (databaseError(error) as Error).constructor];
 }
+
+const says = (text: string, problem = 'connection', kind: unknown = DatabaseUnavailable): unknown[] => [
+  text,
+  problem,
+  kind,
+];
 
 describe('the texts of the pinned driver', () => {
   const HASTY = { connectionTimeoutMillis: 50 };
 
   it('are known for connections that can’t be made', async () => {
     const [silent, lets] = [await plays(), await plays(LET_IN)];
-    await expectSaid(() => client({ ...silent, ...HASTY }).connect(), 'timeout expired');
+    expect(await failure(() => client({ ...silent, ...HASTY }).connect())).toEqual(says('timeout expired'));
     const pool = new pg.Pool({ ...silent, ...HASTY });
-    await expectSaid(() => pool.connect(), 'Connection terminated due to connection timeout');
+    expect(await failure(() => pool.connect())).toEqual(
+      says('Connection terminated due to connection timeout'),
+    );
     const full = new pg.Pool({ ...lets, ...HASTY, max: 1 });
     const taken = await full.connect();
     taken.on('error', () => {});
-    await expectSaid(() => full.connect(), 'timeout exceeded when trying to connect', 'line');
+    expect(await failure(() => full.connect())).toEqual(
+      says('timeout exceeded when trying to connect', 'line'),
+    );
     taken.release(true);
   });
 
   it('are known for connections that end', async () => {
     const [lets, goes] = [await plays(LET_IN), await plays(LET_IN, 'gone')];
     const late = await connected({ ...lets, query_timeout: 50 });
-    await expectSaid(() => late.query('select 1'), 'Query read timeout', 'unanswered');
+    expect(await failure(() => late.query('select 1'))).toEqual(says('Query read timeout', 'unanswered'));
     const broken = await connected(goes);
-    await expectSaid(() => broken.query('select 1'), 'Connection terminated unexpectedly');
+    expect(await failure(() => broken.query('select 1'))).toEqual(says('Connection terminated unexpectedly'));
     const unusable = 'Client has encountered a connection error and is not queryable';
-    await expectSaid(() => broken.query('select 1'), unusable);
+    expect(await failure(() => broken.query('select 1'))).toEqual(says(unusable));
     const ended = await connected(lets);
-    const asked = expectSaid(() => ended.query('select 1'), 'Connection terminated');
+    const asked = failure(() => ended.query('select 1'));
     const over = ended.end();
     cut();
-    await asked;
+    expect(await asked).toEqual(says('Connection terminated'));
     await over;
-    await expectSaid(() => ended.query('select 1'), 'Client was closed and is not queryable');
+    expect(await failure(() => ended.query('select 1'))).toEqual(
+      says('Client was closed and is not queryable'),
+    );
   });
 
   const scram = [authentication(10, 'SCRAM-SHA-256\0\0'), authentication(11, 'r=abc,s=YWJj,i=4096')];
   const ssl = { rejectUnauthorized: false };
-  it.each<[string, Buffer[], pg.ClientConfig, unknown, string, typeof Unusable?]>([
+  it.each<[string, Buffer[], pg.ClientConfig, unknown, string, unknown]>([
     [
       'a server without TLS',
       [Buffer.from('N')],
@@ -106,6 +112,7 @@ describe('the texts of the pinned driver', () => {
       { ssl },
       'There was an error establishing an SSL connection',
       'tls',
+      DatabaseUnavailable,
     ],
     [
       'no password',
@@ -126,7 +133,7 @@ describe('the texts of the pinned driver', () => {
     ],
   ])('are known for %s', async (_, answers, config, text, problem, kind) => {
     const server = await plays(...answers);
-    await expectSaid(() => client({ ...server, ...config }).connect(), text, problem, kind);
+    expect(await failure(() => client({ ...server, ...config }).connect())).toEqual([text, problem, kind]);
   });
 });
 

@@ -36,7 +36,11 @@ afterEach(async () => {
 const run = async <Row>(text: string): Promise<Row[]> => (await open.db.sql<Row>`${sql.raw(text)}`).rows;
 
 /** @param stopAt is told each step, and ends it there where it is true */
-function distribute({ dryRun = false, stopAt = (_: string): boolean => false, db = open.db } = {}) {
+function distribute({
+  dryRun = false,
+  stopAt = (words: string): boolean => words === '',
+  db = open.db,
+} = {}) {
   const stop = new AbortController();
   const onStep = (words: string): void => {
     if (stopAt(words)) stop.abort(new Error('stopped'));

@@ -51,39 +51,39 @@ function page(nth: number, status: string): string {
 /** Writes pages of new jobs, and each of them again with another status, until told to stop, and each until it is written. */
 function write(account: MirroredAccount) {
   const waiting: { readonly at: number; readonly tell: () => void }[] = [];
-  let isOver = false;
-  let pages = 0;
-  let failures = 0;
+  const over = new AbortController();
+  const seen = { pages: 0, failures: 0 };
   const untilWritten = async (items: string): Promise<void> => {
     for (;;) {
       try {
         await account.page('research_jobs', items);
         return;
       } catch (error) {
-        if (isOver) throw error;
-        failures += 1;
+        if (over.signal.aborted) throw error;
+        seen.failures += 1;
         await new Promise(setImmediate);
       }
     }
   };
   const done = (async () => {
-    while (!isOver) {
-      for (const status of ['queued', 'done']) await untilWritten(page(pages, status));
-      pages += 1;
-      for (const { at, tell } of waiting) if (at <= pages) tell();
+    while (!over.signal.aborted) {
+      for (const status of ['queued', 'done']) await untilWritten(page(seen.pages, status));
+      seen.pages += 1;
+      for (const { at, tell } of waiting) if (at <= seen.pages) tell();
     }
-    return pages;
+    return seen.pages;
   })();
   return {
+    seen,
     /** Resolves once so many more pages are written. */
-    more: (count: number) => new Promise<void>((tell) => waiting.push({ at: pages + count, tell })),
+    more: (count: number) => new Promise<void>((tell) => waiting.push({ at: seen.pages + count, tell })),
     /** Resolves once a page has failed. */
     async failing(): Promise<void> {
-      while (failures === 0) await new Promise(setImmediate);
+      while (seen.failures === 0) await new Promise(setImmediate);
     },
     /** @returns how many pages were written, each twice */
     stop(): Promise<number> {
-      isOver = true;
+      over.abort();
       return done;
     },
   };
@@ -118,7 +118,9 @@ describe('a mirror whose nodes fail and move', () => {
       await worker.start();
     }
     await writing.more(3);
-    await expectEqual(await writing.stop());
+    const pages = await writing.stop();
+    expect(writing.seen.failures).toBeGreaterThan(0);
+    await expectEqual(pages);
   });
 
   it('is equal to what was written while its shards were moved, and balanced again', async () => {

@@ -58,10 +58,8 @@ const ofReader = () => rights('granting_reader');
 const everyReading = async () =>
   (await rights()).filter((what) => !/^(?:submit|cancel_submission)\(\)$/.test(what));
 
-async function expectAllRights(): Promise<void> {
-  expect(await ofReader()).toEqual(await everyReading());
-  expect(await rights('granting_submitter')).toEqual(await rights());
-}
+const ofBoth = async () => [await ofReader(), await rights('granting_submitter')];
+const allRights = async () => [await everyReading(), await rights()];
 
 const LATER = `create table "{schema}".later (_user_id bigint primary key); create view "{schema}".later_live as select 1 as one;
   alter table "{schema}".lists add column later text;
@@ -72,7 +70,7 @@ describe('the first rights', () => {
   it('are those of readers and submitters, whether a role is there before the mirror or made with it', async () => {
     await run('create role granting_reader nologin');
     await start();
-    await expectAllRights();
+    expect(await ofBoth()).toEqual(await allRights());
   });
 
   it('are granted once to a role that an operator makes later, if the daemon may make none', async () => {
@@ -111,7 +109,7 @@ describe('the first rights', () => {
     await start();
     await dropRoles();
     await start();
-    await expectAllRights();
+    expect(await ofBoth()).toEqual(await allRights());
   });
 });
 

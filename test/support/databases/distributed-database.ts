@@ -44,5 +44,9 @@ export async function distributeMirror(url: string, schema = 'mirror'): Promise<
   const { db, close } = await openDatabase({ url, schema, program, max: 2, bounds: MIGRATION_BOUNDS });
   const { signal } = new AbortController();
   const context = { db, clock: systemClock, signal, onStep: () => {}, by: OPERATOR };
-  return runDistribute(context, { dryRun: false, shards: SHARDS }).finally(close);
+  try {
+    return await runDistribute(context, { dryRun: false, shards: SHARDS });
+  } finally {
+    await close();
+  }
 }

@@ -60,7 +60,7 @@ type Make = () => Promise<MigratedDatabase>;
 
 /** A test's own, with the rows of what it asks in its own words. */
 export interface TestedDatabase extends MigratedDatabase {
-  rows<Row = Record<string, unknown>>(text: string): Promise<Row[]>;
+  rows: <Row = Record<string, unknown>>(text: string) => Promise<Row[]>;
 }
 
 /** A database for a file's tests, there while they run. */

@@ -27,7 +27,7 @@ export function emulatedServers() {
   return {
     cut,
     /** @returns how to reach a server that meets its nth connection so, and how many it has had */
-    async listen(meets: (socket: Socket, nth: number) => void) {
+    listen: async (meets: (socket: Socket, nth: number) => void) => {
       const seen = { connections: 0 };
       const server = createServer((socket) => {
         sockets.push(socket);

@@ -49,12 +49,20 @@ async function asked(env: Environment, query: string): Promise<unknown> {
 
 async function rowsAt(url: string): Promise<Map<string, string[]>> {
   const { db, close } = await openTestDatabase(url);
-  return rowsOf(db).finally(close);
+  try {
+    return await rowsOf(db);
+  } finally {
+    await close();
+  }
 }
 
 async function rowsIn(folder: string): Promise<Map<string, string[]>> {
   const server = await startTestServer(folder);
-  return rowsAt(server.url).finally(() => server.stop());
+  try {
+    return await rowsAt(server.url);
+  } finally {
+    await server.stop();
+  }
 }
 
 describe('copy', () => {

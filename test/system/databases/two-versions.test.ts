@@ -38,8 +38,11 @@ async function upgrade(oldest: string): Promise<void> {
   await writeFile(join(folder.path, '9000_later.sql'), `-- oldest program: ${oldest}\n${ADDITIONS}`);
   const { db, close } = await openTestDatabase(system.databaseUrl, { bounds: MIGRATION_BOUNDS });
   const options = { db, folder: folder.path, version: '99.0.0', clock: systemClock };
-  const { applied } = await migrate(options).finally(close);
-  expect(applied).toEqual(['9000_later']);
+  try {
+    expect((await migrate(options)).applied).toEqual(['9000_later']);
+  } finally {
+    await close();
+  }
 }
 
 async function change(status: string): Promise<void> {

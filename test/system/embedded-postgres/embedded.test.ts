@@ -65,8 +65,10 @@ async function ask(url: string, text: string): Promise<unknown> {
 }
 
 /** The server answers, also if it is being restarted. */
-const answers = ({ url }: EmbeddedServer) =>
-  expect.poll(() => ask(url, 'select 1').catch(() => undefined), { timeout: 120_000, interval: 50 }).toBe(1);
+async function answers({ url }: EmbeddedServer): Promise<void> {
+  const one = () => ask(url, 'select 1').catch(() => undefined);
+  await expect.poll(one, { timeout: 120_000, interval: 50 }).toBe(1);
+}
 
 describe('the embedded PostgreSQL', () => {
   it('keeps its data from one start to the next, with fsync on, reachable on loopback with a password only', async () => {
