@@ -31,14 +31,13 @@ describe('two fingerprints', () => {
     expect(compareFingerprints(HERE, like(change)).another.join()).toMatch(words);
   });
 
-  it('are equal after a restart, even if one of them lacks what its user may not read', () => {
-    const silent = like({ system: null, timeline: null, directory: null });
-    for (const [one, other] of [
-      [HERE, HERE],
-      [HERE, silent],
-      [silent, HERE],
-    ] as const)
-      expect(compareFingerprints(one, other)).toEqual({ another: [], newHost: false });
+  const silent = like({ system: null, timeline: null, directory: null });
+  it.each([
+    [HERE, HERE],
+    [HERE, silent],
+    [silent, HERE],
+  ])('are equal after a restart, even if one of them lacks what its user may not read', (one, other) => {
+    expect(compareFingerprints(one, other)).toEqual({ another: [], newHost: false });
   });
 
   it.each<[string[], string[], boolean]>([

@@ -1,79 +1,50 @@
-import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { CompiledQuery } from 'kysely';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
 import { DatabaseUnavailable } from '@research-mirror/runtime/errors';
+import { emulatedServers, LET_IN, message } from '../../test/support/postgres/emulated-server.ts';
 import { type Connection, createPool } from './pool.ts';
 
-let server: Server | undefined;
-const sockets: Socket[] = [];
-afterEach(() => {
-  for (const socket of sockets.splice(0)) socket.destroy();
-  server?.close();
-});
-
-/** A message of PostgreSQL's protocol (version 3): type, length, content. */
-function message(type: string, content: Buffer): Buffer {
-  const length = Buffer.alloc(4);
-  length.writeInt32BE(4 + content.length);
-  return Buffer.concat([Buffer.from(type), length, content]);
-}
-
-const SIGNED_IN = message('R', Buffer.alloc(4));
-const READY = message('Z', Buffer.from('I'));
-const SHUT_DOWN = message('E', Buffer.from('SFATAL\0VFATAL\0C57P01\0Mterminating connection\0\0'));
-const TOO_MANY = message('E', Buffer.from('SFATAL\0VFATAL\0C53300\0Mtoo many connections\0\0'));
+const { cut, listen } = emulatedServers();
+const SHUT_DOWN = message('E', 'SFATAL\0VFATAL\0C57P01\0Mterminating connection\0\0');
+const TOO_MANY = message('E', 'SFATAL\0VFATAL\0C53300\0Mtoo many connections\0\0');
 
 /**
  * A server that grants the connections, by number, for which `lets` is true.
  * @returns a pool of three connections on it, and one of one connection beside that
  */
 async function poolOn(lets: (connection: number) => boolean) {
-  const seen = { connections: 0 };
-  server = createServer((socket) => {
-    sockets.push(socket);
-    seen.connections += 1;
-    const isLetIn = lets(seen.connections);
-    socket.on('error', () => {});
-    socket.once('data', () => {
-      if (isLetIn) socket.write(Buffer.concat([SIGNED_IN, READY]));
-      else socket.end(TOO_MANY);
-    });
+  const { seen, place } = await listen((socket, connection) => {
+    const isLetIn = lets(connection);
+    socket.once('data', () => (isLetIn ? socket.write(LET_IN) : socket.end(TOO_MANY)));
   });
-  const { port } = await new Promise<AddressInfo>((resolve) => {
-    server?.listen(0, '127.0.0.1', () => resolve(server?.address() as AddressInfo));
-  });
-  const place = { host: '127.0.0.1', port, user: 'u', database: 'd' };
-  const settings = { ...place, connectionTimeoutMillis: 1_500, query_timeout: 5_000 };
+  const settings = { ...place, query_timeout: 5_000, connectionTimeoutMillis: 1_500 };
   const pool = createPool({ ...settings, max: 3 });
-  const beside = createPool({ ...settings, max: 1 }, pool.urgent);
-  return { seen, pool, beside };
+  return { seen, pool, beside: createPool({ ...settings, max: 1 }, pool.urgent) };
 }
 
-describe('a pool of three connections', () => {
-  it('keeps one free for urgent callers, which bypass the queue', async () => {
-    const { pool } = await poolOn(() => true);
-    const used = [await pool.connect(), await pool.connect()];
-    const got: string[] = [];
-    const waits = async (): Promise<void> => {
-      const client = await pool.connect();
-      got.push('in line');
-      client.release();
-    };
-    const waiting = waits();
-    const urgent = await pool.urgent();
-    got.push('urgent');
-    urgent.release();
-    for (const client of used) client.release();
-    await waiting;
-    expect(got).toEqual(['urgent', 'in line']);
-    await pool.end();
-  });
+/** Lets one connection in. */
+const onlyFirst = (connection: number): boolean => connection === 1;
+
+it('a pool of three connections keeps one free for urgent callers, which bypass the queue', async () => {
+  const { pool } = await poolOn(() => true);
+  const used = [await pool.connect(), await pool.connect()];
+  const got: string[] = [];
+  const gets = (who: string) => (client: Connection) => {
+    got.push(who);
+    client.release();
+  };
+  const waiting = pool.connect().then(gets('in line'));
+  await pool.urgent().then(gets('urgent'));
+  for (const client of used) client.release();
+  await waiting;
+  expect(got).toEqual(['urgent', 'in line']);
+  await pool.end();
 });
 
 describe('a connection that can’t be made', () => {
   it('fails no caller while another one works: queued callers get that one', async () => {
-    const { seen, pool } = await poolOn((connection) => connection === 1);
+    const { seen, pool } = await poolOn(onlyFirst);
     const working = await pool.connect();
     const got: number[] = [];
     const waiting = Array.from({ length: 20 }, async (_, at) => {
@@ -90,7 +61,7 @@ describe('a connection that can’t be made', () => {
   });
 
   it('is outlasted by callers that wait for the others, even if an urgent caller tries meanwhile', async () => {
-    const { pool } = await poolOn((connection) => connection === 1);
+    const { pool } = await poolOn(onlyFirst);
     const working = await pool.connect();
     const released = (client: Connection): void => client.release();
     const first = pool.connect().then(released);
@@ -105,7 +76,7 @@ describe('a connection that can’t be made', () => {
   });
 
   it('fails a caller that has waited for the others as long as connecting may take', async () => {
-    const { pool } = await poolOn((connection) => connection === 1);
+    const { pool } = await poolOn(onlyFirst);
     const working = await pool.connect();
     await expect(pool.connect()).rejects.toThrow(DatabaseUnavailable);
     working.release();
@@ -114,7 +85,7 @@ describe('a connection that can’t be made', () => {
   });
 
   it('is replaced by one of the other pool: a heartbeat uses the only session that the server grants', async () => {
-    const { seen, pool, beside } = await poolOn((connection) => connection === 1);
+    const { seen, pool, beside } = await poolOn(onlyFirst);
     (await pool.connect()).release();
     for (let beat = 0; beat < 3; beat += 1) (await beside.connect()).release();
     expect(seen.connections).toBe(4);
@@ -127,7 +98,7 @@ describe('a connection that can’t be made', () => {
     const { pool } = await poolOn(() => isUp);
     const working = await pool.connect();
     isUp = false;
-    for (const socket of sockets) socket.destroy();
+    cut();
     await expect(working.executeQuery(CompiledQuery.raw('select 1'))).rejects.toThrow(DatabaseUnavailable);
     const waiting = Array.from({ length: 20 }, () => pool.connect());
     for (const each of await Promise.allSettled(waiting)) expect(each.status).toBe('rejected');
@@ -138,32 +109,17 @@ describe('a connection that can’t be made', () => {
   });
 });
 
-describe('a connection that the server ends', () => {
-  it('as soon as it is made ends neither the process nor the pool', async () => {
-    let connections = 0;
-    server = createServer((socket) => {
-      sockets.push(socket);
-      connections += 1;
-      // In one piece, as a busy network delivers it.
-      socket.once('data', () => socket.end(Buffer.concat([SIGNED_IN, READY, SHUT_DOWN])));
-    });
-    const { port } = await new Promise<AddressInfo>((resolve) => {
-      server?.listen(0, '127.0.0.1', () => resolve(server?.address() as AddressInfo));
-    });
-    const pool = createPool({
-      host: '127.0.0.1',
-      port,
-      user: 'u',
-      database: 'd',
-      max: 1,
-      query_timeout: 5_000,
-    });
-    for (const attempt of [1, 2]) {
-      const client = await pool.connect();
-      await expect(client.executeQuery(CompiledQuery.raw('select 1'))).rejects.toThrow(DatabaseUnavailable);
-      client.release();
-      expect(connections).toBe(attempt);
-    }
-    await pool.end();
+it('a connection that the server ends as soon as it is made ends neither the process nor the pool', async () => {
+  const { seen, place } = await listen((socket) => {
+    // In one piece, as a busy network delivers it.
+    socket.once('data', () => socket.end(Buffer.concat([LET_IN, SHUT_DOWN])));
   });
+  const pool = createPool({ ...place, query_timeout: 5_000, max: 1 });
+  for (const attempt of [1, 2]) {
+    const client = await pool.connect();
+    await expect(client.executeQuery(CompiledQuery.raw('select 1'))).rejects.toThrow(DatabaseUnavailable);
+    client.release();
+    expect(seen.connections).toBe(attempt);
+  }
+  await pool.end();
 });

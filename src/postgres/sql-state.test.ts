@@ -9,6 +9,10 @@ function postgresError(code: string, message = 'said'): pg.DatabaseError {
   return Object.assign(error, { code, severity: 'ERROR' });
 }
 
+/** An error of the system or of a pooler. */
+const otherError = (code: string, message: string, more = {}): Error =>
+  Object.assign(new Error(message), { code, ...more });
+
 describe('databaseError', () => {
   it.each(['08006', '53300', '57P01', '57P03', '57014', '55P03', '40001', '25006', '25P03'])(
     '%s may pass',
@@ -20,22 +24,17 @@ describe('databaseError', () => {
   );
 
   it.each([
-    ['57014', /pg_blocking_pids/],
-    ['55P03', /pg_blocking_pids/],
-    ['08P01', /pool by transaction/],
-    ['53300', /max_connections/],
-  ])('%s has a remedy in its message', (code, remedy) => {
-    expect((databaseError(postgresError(code)) as Error).message).toMatch(remedy);
-  });
-
-  it.each([
-    ['28P01', /user and password/],
-    ['3D000', /create the database/],
-    ['42501', /docs\/operations\.md/],
-    ['42P01', /research-mirror migrate/],
-  ])('%s needs a person: the message says what to do', (code, remedy) => {
+    ['57014', DatabaseUnavailable, /pg_blocking_pids/],
+    ['55P03', DatabaseUnavailable, /pg_blocking_pids/],
+    ['53300', DatabaseUnavailable, /max_connections/],
+    ['08P01', Error, /pool by transaction/],
+    ['28P01', Unusable, /user and password/],
+    ['3D000', Unusable, /create the database/],
+    ['42501', Unusable, /docs\/operations\.md/],
+    ['42P01', Unusable, /research-mirror migrate/],
+  ])('%s has a remedy in its message', (code, kind, remedy) => {
     const error = databaseError(postgresError(code));
-    expect(error).toBeInstanceOf(Unusable);
+    expect(error).toBeInstanceOf(kind);
     expect((error as Error).message).toMatch(remedy);
   });
 
@@ -45,39 +44,43 @@ describe('databaseError', () => {
     expect(breaksConnection(error)).toBe(false);
   });
 
-  it('says that a network’s failures may pass, and that untrusted certificates need a person', () => {
-    const refused = Object.assign(new Error('connect ECONNREFUSED 127.0.0.1:1'), { code: 'ECONNREFUSED' });
-    expect(databaseError(new AggregateError([refused], ''))).toBeInstanceOf(DatabaseUnavailable);
-    expect(databaseError(new Error('Connection terminated unexpectedly'))).toBeInstanceOf(
+  it.each([
+    [
+      new AggregateError([otherError('ECONNREFUSED', 'connect ECONNREFUSED 127.0.0.1:1')], ''),
       DatabaseUnavailable,
-    );
-    const untrusted = Object.assign(new Error('self-signed certificate'), {
-      code: 'DEPTH_ZERO_SELF_SIGNED_CERT',
-    });
-    expect((databaseError(untrusted) as Error).message).toMatch(/certificate is not trusted .* sslrootcert/);
+      '',
+    ],
+    [new Error('Connection terminated unexpectedly'), DatabaseUnavailable, ''],
+    [otherError('EPIPE', 'write EPIPE'), Error, /ended at its other end.*the log of.*\(write EPIPE\)$/],
+    [
+      otherError('ECONNRESET', 'write ECONNRESET'),
+      Error,
+      /ended at its other end.*the log of.*\(write ECONNRESET\)$/,
+    ],
+    [
+      otherError('DEPTH_ZERO_SELF_SIGNED_CERT', 'self-signed certificate'),
+      Error,
+      /certificate is not trusted .* sslrootcert/,
+    ],
+    [
+      otherError('08P01', 'transaction blocks not allowed', { severity: 'ERROR' }),
+      Error,
+      'a pooler in front of the database',
+    ],
+  ])('tells what a network, a certificate or a pooler did: %s', (given, kind, words) => {
+    const error = databaseError(given);
+    expect(error).toBeInstanceOf(kind);
+    expect((error as Error).message).toMatch(words);
   });
 
-  it('says where to look if a connection ended before its reason was read', () => {
-    for (const code of ['EPIPE', 'ECONNRESET']) {
-      const error = Object.assign(new Error(`write ${code}`), { code });
-      expect(databaseError(error)).toMatchObject({
-        message: expect.stringMatching(`ended at its other end.*the log of.*\\(write ${code}\\)$`) as string,
-      });
-    }
-  });
-
-  it('blames a pooler for its own errors, not for PostgreSQL’s errors about a statement', () => {
-    const words = { code: '08P01', severity: 'ERROR' };
-    const ofPooler = Object.assign(new Error('transaction blocks not allowed'), words);
-    expect((databaseError(ofPooler) as Error).message).toContain('a pooler in front of the database');
-    const own = Object.assign(new Error('bind message supplies 0 parameters'), words, {
+  it.each([
+    // PostgreSQL's own, about a statement: no pooler's.
+    otherError('08P01', 'bind message supplies 0 parameters', {
+      severity: 'ERROR',
       routine: 'exec_bind_message',
-    });
-    expect(databaseError(own)).toBe(own);
-  });
-
-  it('leaves a defect of ours alone', () => {
-    const defect = new TypeError('x is not a function');
+    }),
+    new TypeError('x is not a function'),
+  ])('leaves a defect of ours alone: %s', (defect) => {
     expect(databaseError(defect)).toBe(defect);
   });
 });

@@ -4,6 +4,7 @@ import type { TestProject } from 'vitest/node';
 import { TESTED } from '@research-mirror/embedded-postgres/binaries';
 import { dropTemplates } from '../support/postgres/postgres.ts';
 import { clusterAt } from '../support/postgres/postgres-server.ts';
+import { makeCluster } from '../support/databases/distributed-database.ts';
 import { type Cluster, createSite } from '../support/databases/cluster.ts';
 
 const WORKERS = 2;
@@ -26,9 +27,8 @@ let stop: () => Promise<void> = async () => {};
  * else one of this run's own. Fails where there is neither: these tests are never skipped.
  */
 export async function setup(project: TestProject): Promise<void> {
-  const { CITUS_URL: given } = process.env;
-  const url = given === undefined || given === '' ? await startCluster() : given;
-  const server = await clusterAt(url);
+  const { CITUS_URL: given = '' } = process.env;
+  const server = await clusterAt(given === '' ? await startCluster() : given);
   const before = stop;
   stop = async () => {
     await dropTemplates([server.url, ...server.workers], server.templates);
@@ -37,9 +37,7 @@ export async function setup(project: TestProject): Promise<void> {
   project.provide('testServer', server);
 }
 
-export async function teardown(): Promise<void> {
-  await stop();
-}
+export const teardown = (): Promise<void> => stop();
 
 /** A coordinator and its workers, by the newest PostgreSQL of the machine's that has the extension. */
 async function startCluster(): Promise<string> {
@@ -55,18 +53,16 @@ async function startCluster(): Promise<string> {
   }
   const site = await createSite(undefined, join(PROGRAMS, major, 'bin'));
   stop = () => site.remove();
-  const nodes: Cluster[] = [];
-  for (let node = 0; node <= WORKERS; node += 1) {
+  const startNode = async (): Promise<Cluster> => {
     const cluster = await site.cluster();
     // Nodes sign in to each other without a password.
     await cluster.write('pg_hba.conf', 'local all all trust\nhost all all 127.0.0.1/32 trust\n');
     await cluster.start(SETTINGS);
-    await cluster.ask('create extension citus');
-    nodes.push(cluster);
-  }
-  const [coordinator, ...workers] = nodes;
-  if (coordinator === undefined) throw new RangeError('no node');
-  await coordinator.ask(`select citus_set_coordinator_host('127.0.0.1', ${coordinator.port})`);
-  for (const { port } of workers) await coordinator.ask(`select citus_add_node('127.0.0.1', ${port})`);
-  return coordinator.url;
+    return cluster;
+  };
+  const { url } = await startNode();
+  const workers: string[] = [];
+  for (let worker = 0; worker < WORKERS; worker += 1) workers.push((await startNode()).url);
+  await makeCluster(url, workers);
+  return url;
 }

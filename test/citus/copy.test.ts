@@ -1,12 +1,12 @@
 import { expect, it } from 'vitest';
 import { openInstallation } from '../../src/postgres/installation.ts';
 import { systemClock } from '@research-mirror/runtime/clock';
-import { openTestDatabase, databaseForEach } from '../support/databases/migrated-database.ts';
+import { createEmptyDatabase, databaseForEach } from '../support/databases/migrated-database.ts';
 import { copyTo, rowsOf } from '../support/mirror/copied-mirror.ts';
 import { MirroredAccount } from '../support/mirror/mirrored-account.ts';
-import { createTestDatabase } from '../support/postgres/postgres.ts';
 
 const spread = databaseForEach();
+const copy = databaseForEach(createEmptyDatabase);
 
 it('a copy of a distributed mirror has every row of every node, on one server', async () => {
   for (const userId of ['1', '2', '3', '4']) {
@@ -21,25 +21,11 @@ it('a copy of a distributed mirror has every row of every node, on one server', 
     await account.page('list_items', '[{"id":"i1","domain":"a.example"}]', { parent: '9' });
     await account.query(`select mirror.submit('research', '{"a": 1}', user_id => ${userId})`);
   }
-  await openInstallation({
-    db: spread.db,
-    host: undefined,
-    clock: systemClock,
-    submit: { enabled: true, maxQueued: 7 },
-  });
-  const place = await createTestDatabase();
-  try {
-    await copyTo(spread, place);
-    const copy = await openTestDatabase(place.url);
-    try {
-      const expected = await rowsOf(spread.db);
-      expect(expected.get('mirror.research_jobs')).toHaveLength(8);
-      expect(expected.get('mirror.research_jobs_history')).toHaveLength(4);
-      expect(await rowsOf(copy.db)).toEqual(expected);
-    } finally {
-      await copy.close();
-    }
-  } finally {
-    await place.drop();
-  }
+  const submit = { enabled: true, maxQueued: 7 };
+  await openInstallation({ db: spread.db, host: undefined, clock: systemClock, submit });
+  await copyTo(spread, copy);
+  const expected = await rowsOf(spread.db);
+  expect(expected.get('mirror.research_jobs')).toHaveLength(8);
+  expect(expected.get('mirror.research_jobs_history')).toHaveLength(4);
+  expect(await rowsOf(copy.db)).toEqual(expected);
 });

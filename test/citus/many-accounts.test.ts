@@ -9,22 +9,20 @@ const database = testDatabase();
 
 describe('on a distributed mirror', () => {
   it('runs of many accounts that are due, and the next one, are found by one look', async () => {
-    for (const userId of ['7', '8', '9']) await MirroredAccount.make(database, userId);
     const at = (moment: string): Date => new Date(moment);
-    for (const [userId, moment] of [
-      ['7', '2026-01-01T00:00:00Z'],
-      ['8', '2026-01-03T00:00:00Z'],
-      ['9', '2026-01-09T00:00:00Z'],
+    for (const [userId, day] of [
+      ['7', 1],
+      ['8', 3],
+      ['9', 9],
     ] as const) {
-      await database.db
-        .sql`insert into mirror._collections (_user_id, collection, next_poll_at) values (${userId}::bigint, 'lists', ${moment}::timestamptz)`;
+      await MirroredAccount.make(database, userId);
+      await database.rows(`insert into mirror._collections (_user_id, collection, next_poll_at)
+        values (${userId}, 'lists', '2026-01-0${day}Z')`);
     }
     const latest = [{ name: 'lists', nextPollAt: at('2026-01-04Z'), nextFullAt: null }] as const;
     const { runs, nextRunAt } = await dueWork(database.db, ['7', '8', '9'], latest, at('2026-01-02Z'));
-    const found = runs
-      .map(({ userId, isTooLate }) => `${userId} ${isTooLate ? 'too late' : 'due'}`)
-      .toSorted();
-    expect(found).toEqual(['7 due', '9 too late']);
+    const found = runs.map(({ userId, isTooLate }) => `${userId} ${isTooLate ? 'too late' : 'due'}`);
+    expect(found.toSorted()).toEqual(['7 due', '9 too late']);
     expect(nextRunAt).toEqual(at('2026-01-03Z'));
   });
 
@@ -47,18 +45,17 @@ describe('on a distributed mirror', () => {
     const { db } = database;
     for (const userId of ['13', '14']) await MirroredAccount.make(database, userId);
     await db.sql`update mirror_sync.account set owner = 'self', token = 1 where _user_id in (13, 14)`;
-    const owners = async (): Promise<(string | null)[]> =>
-      (
-        await db.sql<{ owner: string | null }>`
-          select owner from mirror_sync.account where _user_id in (13, 14) order by _user_id`
-      ).rows.map(({ owner }) => owner);
+    const owners = async () => {
+      const rows = await database.rows(
+        'select owner from mirror_sync.account where _user_id in (13, 14) order by _user_id',
+      );
+      return rows.map(({ owner }) => owner);
+    };
     const owned = new OwnedAccounts();
     let ended = 0;
     owned.add({ userId: '14', owner: 'self', token: '1' }, () => void (ended += 1));
-    expect([await owned.releaseStrays(db, 'self'), await owned.releaseStrays(db, 'self')]).toEqual([
-      [],
-      ['13'],
-    ]);
+    const look = () => owned.releaseStrays(db, 'self');
+    expect([await look(), await look()]).toEqual([[], ['13']]);
     expect(await owners()).toEqual([null, 'self']);
     await owned.reopen(db);
     expect({ ended, owners: await owners() }).toEqual({ ended: 1, owners: [null, 'self'] });

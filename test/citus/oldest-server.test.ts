@@ -1,4 +1,3 @@
-import { sql } from 'kysely';
 import { expect, it } from 'vitest';
 import { testDatabase } from '../support/databases/migrated-database.ts';
 import { MirroredAccount } from '../support/mirror/mirrored-account.ts';
@@ -12,9 +11,7 @@ it.each(['research_jobs', 'watchlist', 'lists'] as const)(
     const account = await MirroredAccount.make(database, '7');
     const ids = { research_jobs: '"job_id":17', lists: '"list_id":17', watchlist: '"id":"17"' };
     await account.page(collection, `[{${ids[collection]},"color":"red"}]`);
-    const { rows } = await sql`select _key, color from ${sql.id('mirror', `${collection}_live`)}`.execute(
-      database.kysely,
-    );
+    const rows = await database.rows(`select _key, color from mirror.${collection}_live`);
     expect(rows).toEqual([{ _key: expect.stringMatching(/^7:.*17$/), color: 'red' }]);
   },
 );

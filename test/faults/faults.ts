@@ -316,7 +316,7 @@ export const FAULTS: readonly Fault[] = [
     file: 'src/postgres/fenced.ts',
     find: ' and token = ${token}',
     put: '',
-    caughtIn: 'test/integration/postgres/lease-accounts.test.ts',
+    caughtIn: 'test/integration/postgres/lease.test.ts',
     test: 'gets no writes under its old token, even if the same process has taken it again',
   },
   {

@@ -55,7 +55,7 @@ beforeEach(async () => {
   steps = [];
 });
 
-const distribute = (dryRun: boolean, { db } = database) => {
+const distribute = (dryRun: boolean, { db }: Pick<typeof database, 'db'> = database) => {
   const { signal } = new AbortController();
   const onStep = (words: string): number => steps.push(words);
   return runDistribute({ db, clock: systemClock, signal, onStep, by: OPERATOR }, { dryRun, shards: 8 });

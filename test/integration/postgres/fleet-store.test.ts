@@ -4,7 +4,6 @@ import { eventually } from '@research-mirror/runtime/testing/eventually';
 import { createFleetStore, OwnedAccounts } from '../../../src/postgres/lease.ts';
 import {
   createHeartbeat,
-  type Heartbeat,
   type HeartbeatOptions,
   ownIdentity,
   type ProcessIdentity,
@@ -17,20 +16,24 @@ const { run } = scene;
 const own = await ownIdentity();
 
 /** Stores another program's row, with a heartbeat some seconds ago. */
-async function put(
+function put(
   processId: string,
   seconds: number,
   { machine = 'another', pid = 1, startedTicks = '1' }: Partial<ProcessIdentity> = {},
-): Promise<void> {
-  await run(`insert into mirror_sync.process values ('${processId}', 'start', '1', 'host', '${machine}', ${pid},
+) {
+  return run(`insert into mirror_sync.process values ('${processId}', 'start', '1', 'host', '${machine}', ${pid},
     '${startedTicks}', now(), clock_timestamp() + interval '12 s' - interval '${seconds} s')`);
 }
 
-function heartbeat(processId: string, more: Partial<HeartbeatOptions> = {}): Heartbeat {
+function heartbeat(processId: string, more: Partial<HeartbeatOptions> = {}) {
   const log = { info: () => {}, warn: () => {} };
   const common = { db: scene.database.db, processId, identity: own, clock: systemClock, log };
   return createHeartbeat({ ...common, command: 'start', version: '9.9.9', ...more });
 }
+
+const fenceOf = (userId: string, token = '1'): Fence => ({ userId, owner: 'owner', token });
+/** A process's look for accounts that name it while it does not work on them. */
+const looks = (owned: OwnedAccounts) => () => owned.releaseStrays(scene.database.db, 'owner');
 
 it('a look shows living processes, how fresh they are, what they serve, and each account’s owner', async () => {
   const store = createFleetStore(scene.database.db, 'self', own);
@@ -47,19 +50,20 @@ it('a look shows living processes, how fresh they are, what they serve, and each
   await store.offer(['7', '8']);
 
   const { living, accounts } = await store.look();
-  // The oldest first: the heartbeat's row was made before the others.
-  expect(living.map(({ processId }) => processId)).toEqual(['self', 'fresh', 'late']);
-  const [seenSelf, fresh, late] = living;
-  expect(seenSelf).toMatchObject({ serves: new Set(['7', '8']), prompt: true, here: true, version: '9.9.9' });
-  expect(fresh).toMatchObject({
-    serves: new Set(['7', '9007199254740993']),
-    prompt: true,
-    here: false,
-    version: '1',
-  });
+  // The oldest first: the heartbeat's row was made before the others. The late one is an older program, or a command.
+  expect(living).toMatchObject([
+    { processId: 'self', serves: new Set(['7', '8']), prompt: true, here: true, version: '9.9.9' },
+    {
+      processId: 'fresh',
+      serves: new Set(['7', '9007199254740993']),
+      prompt: true,
+      here: false,
+      version: '1',
+    },
+    { processId: 'late', serves: undefined, prompt: false },
+  ]);
+  const [, fresh, late] = living;
   expect(fresh?.leftMs).toBeGreaterThan(8_000);
-  // An older program, or a command.
-  expect(late).toMatchObject({ serves: undefined, prompt: false });
   expect(late?.leftMs).toBeLessThanOrEqual(4_000);
   expect(accounts.get('9')).toEqual({ userId: '9', owner: 'fresh', retired: false });
   expect(accounts.get('10')).toEqual({ userId: '10', owner: null, retired: true });
@@ -72,21 +76,18 @@ it('a look shows living processes, how fresh they are, what they serve, and each
 it('a heartbeat tells whether the fleet has other processes, whatever their command', async () => {
   // Processes of the test before live on for some seconds.
   await run('delete from mirror_sync.process');
-  const alone = heartbeat('alone');
   await put('other', 0);
-  await alone.start();
-  expect(alone.hasOthers()).toBe(false);
-  await alone.stop();
-  await run(`update mirror_sync.process set serves = '{}' where process_id = 'other'`);
-  const beside = heartbeat('beside');
-  await beside.start();
-  expect(beside.hasOthers()).toBe(true);
-  await beside.stop();
-  await run(`update mirror_sync.process set alive_until = now() - interval '1 s' where process_id = 'other'`);
-  const after = heartbeat('after');
-  await after.start();
-  expect(after.hasOthers()).toBe(false);
-  await after.stop();
+  for (const [change, hasOthers] of [
+    ['serves = null', false],
+    [`serves = '{}'`, true],
+    [`alive_until = now() - interval '1 s'`, false],
+  ] as const) {
+    await run(`update mirror_sync.process set ${change} where process_id = 'other'`);
+    const beating = heartbeat('self');
+    await beating.start();
+    expect(beating.hasOthers()).toBe(hasOthers);
+    await beating.stop();
+  }
 });
 
 it('a heartbeat tells when its process was asleep or without the database', async () => {
@@ -97,14 +98,11 @@ it('a heartbeat tells when its process was asleep or without the database', asyn
     // It beats often.
     sleep: (_, signal) => systemClock.sleep(100, signal),
   };
-  const beats = { count: 0 };
-  const beating = heartbeat('self', {
-    clock,
-    afterBeat: async () => void (beats.count += 1),
-  });
-  const beaten = async (): Promise<unknown> => {
-    const before = beats.count;
-    return eventually('two heartbeats', () => beats.count >= before + 2);
+  let beats = 0;
+  const beating = heartbeat('self', { clock, afterBeat: async () => void (beats += 1) });
+  const beaten = () => {
+    const before = beats;
+    return eventually('two heartbeats', () => beats >= before + 2);
   };
   await beating.start();
   await beaten();
@@ -130,15 +128,14 @@ it('a heartbeat tells when its process was asleep or without the database', asyn
 
 it('a process releases accounts that name it while it does not work on them, at the second look', async () => {
   const owned = new OwnedAccounts();
-  const eight: Fence = { userId: '8', owner: 'owner', token: '1' };
-  const look = (): Promise<string[]> => owned.releaseStrays(scene.database.db, 'owner');
+  const look = looks(owned);
+  const eight = fenceOf('8');
   // It works on one account. The row of another went back to when it did. A third belongs to another process.
   owned.add(eight);
   await run(
     `insert into mirror_sync.account (_user_id, owner, token, created_at) values (9, 'other', 1, now())`,
   );
-  expect(await look()).toEqual([]);
-  expect(await look()).toEqual(['7']);
+  expect([await look(), await look()]).toEqual([[], ['7']]);
   expect(await run('select _user_id, owner, token from mirror_sync.account order by 1')).toEqual([
     { _user_id: '7', owner: null, token: '1' },
     { _user_id: '8', owner: 'owner', token: '1' },
@@ -147,7 +144,7 @@ it('a process releases accounts that name it while it does not work on them, at 
   // An account taken between two looks is not known at the first one.
   await run(`update mirror_sync.account set owner = 'owner', token = 2 where _user_id = 7`);
   expect(await look()).toEqual([]);
-  owned.add({ userId: '7', owner: 'owner', token: '2' });
+  owned.add(fenceOf('7', '2'));
   expect(await look()).toEqual([]);
   owned.remove(eight);
   expect([await look(), await look()]).toEqual([[], ['8']]);
@@ -155,7 +152,7 @@ it('a process releases accounts that name it while it does not work on them, at 
   await run(`update mirror_sync.account set owner = 'owner', token = 5`);
   expect(await look()).toEqual([]);
   await run(`update mirror_sync.account set token = 6 where _user_id = 9`);
-  owned.add({ userId: '7', owner: 'owner', token: '4' });
+  owned.add(fenceOf('7', '4'));
   expect((await look()).toSorted()).toEqual(['7', '8']);
   expect(await run('select owner from mirror_sync.account where _user_id = 9')).toEqual([{ owner: 'owner' }]);
 });
@@ -163,9 +160,9 @@ it('a process releases accounts that name it while it does not work on them, at 
 it('a process ends its work on accounts whose row no longer names it, even with nothing to write', async () => {
   const owned = new OwnedAccounts();
   const ended: string[] = [];
-  const fences = ['7', '8'].map((userId): Fence => ({ userId, owner: 'owner', token: '1' }));
-  for (const fence of fences) owned.add(fence, () => void ended.push(fence.userId));
-  const look = (): Promise<string[]> => owned.releaseStrays(scene.database.db, 'owner');
+  const seven = fenceOf('7');
+  for (const fence of [seven, fenceOf('8')]) owned.add(fence, () => void ended.push(fence.userId));
+  const look = looks(owned);
   await look();
   expect(ended).toEqual([]);
   // As the process does that notices that the database went back.
@@ -173,7 +170,7 @@ it('a process ends its work on accounts whose row no longer names it, even with 
   await look();
   expect(ended).toEqual(['7']);
   await run(`update mirror_sync.account set owner = 'other', token = 2 where _user_id = 8`);
-  for (const fence of fences.slice(0, 1)) owned.remove(fence);
+  owned.remove(seven);
   await look();
   expect(ended).toEqual(['7', '8']);
 });

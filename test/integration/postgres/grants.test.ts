@@ -1,7 +1,6 @@
 import { Db } from '../../../src/postgres/db.ts';
 import { copyFile, mkdir, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { sql } from 'kysely';
 import { afterEach, describe, expect, it } from 'vitest';
 import { migrate, MIGRATION_BOUNDS } from '../../../src/postgres/run-migrations.ts';
 import { systemClock } from '@research-mirror/runtime/clock';
@@ -16,23 +15,12 @@ import { folderForEach } from '@research-mirror/runtime/testing/folder-for-each'
 /** Roles belong to the server. A schema name of this file's own keeps its roles apart from those of other files. */
 const SCHEMA = 'granting';
 const open = databaseForEach(() => createEmptyDatabase({ bounds: MIGRATION_BOUNDS }));
+const { rows: run } = open;
 const folder = folderForEach();
 
-afterEach(() => dropRoles());
-
-async function run<Row = Record<string, unknown>>(text: string): Promise<Row[]> {
-  return (await open.db.sql<Row>`${sql.raw(text)}`).rows;
-}
-
 /** The first act of every start. */
-async function start(migrations = MIGRATIONS): Promise<void> {
-  await migrate({
-    db: new Db(open.kysely, SCHEMA),
-    folder: migrations,
-    version: '99.0.0',
-    clock: systemClock,
-  });
-}
+const start = (migrations = MIGRATIONS, { kysely } = open) =>
+  migrate({ db: new Db(kysely, SCHEMA), folder: migrations, version: '99.0.0', clock: systemClock });
 
 async function dropRoles(): Promise<void> {
   for (const role of ['granting_reader', 'granting_submitter', 'granting_writer']) {
@@ -40,6 +28,7 @@ async function dropRoles(): Promise<void> {
       drop owned by ${role}; drop role ${role}; end if; end $$`);
   }
 }
+afterEach(dropRoles);
 
 /** The migrations up to the number, and one of a later version. */
 async function migrationsTo(number: number, later?: string): Promise<string> {
@@ -53,28 +42,25 @@ async function migrationsTo(number: number, later?: string): Promise<string> {
   return some;
 }
 
-/** What a role may do: `usage`, the relations that it may read, the functions that it may call. */
-async function rights(role: string): Promise<string[]> {
+/** What a role may do: `usage`, the relations that it may read, the functions that it may call; by default all there is. */
+async function rights(role?: string): Promise<string[]> {
+  const may = (kind: string, object: string, right: string): string =>
+    role === undefined ? 'true' : `has_${kind}_privilege('${role}', ${object}, '${right}')`;
   const rows = await run<{ what: string }>(`
-    select 'usage' as what where has_schema_privilege('${role}', '${SCHEMA}', 'usage')
+    select 'usage' as what where ${may('schema', `'${SCHEMA}'`, 'usage')}
     union all select relname from pg_class
-    where relnamespace = '${SCHEMA}'::regnamespace and relkind in ('r', 'v') and has_table_privilege('${role}', oid, 'select')
+    where relnamespace = '${SCHEMA}'::regnamespace and relkind in ('r', 'v') and ${may('table', 'oid', 'select')}
     union all select proname || '()' from pg_proc
-    where pronamespace = '${SCHEMA}'::regnamespace and has_function_privilege('${role}', oid, 'execute')
-    order by 1`);
+    where pronamespace = '${SCHEMA}'::regnamespace and ${may('function', 'oid', 'execute')} order by 1`);
   return rows.map(({ what }) => what);
 }
+const ofReader = () => rights('granting_reader');
+const everyReading = async () =>
+  (await rights()).filter((what) => !/^(?:submit|cancel_submission)\(\)$/.test(what));
 
-/** Everything that can be read or called. */
-async function everything(): Promise<string[]> {
-  const rows = await run<{ what: string }>(`
-    select 'usage' as what
-    union all select relname from pg_class where relnamespace = '${SCHEMA}'::regnamespace and relkind in ('r', 'v')
-    union all select proname || '()' from pg_proc where pronamespace = '${SCHEMA}'::regnamespace order by 1`);
-  return rows.map(({ what }) => what);
-}
+const ofBoth = async () => [await ofReader(), await rights('granting_submitter')];
+const allRights = async () => [await everyReading(), await rights()];
 
-const READ = (what: string): boolean => !/^(?:submit|cancel_submission)\(\)$/.test(what);
 const LATER = `create table "{schema}".later (_user_id bigint primary key); create view "{schema}".later_live as select 1 as one;
   alter table "{schema}".lists add column later text;
   do $$ begin execute format('create or replace view "{schema}".lists_live as %s',
@@ -84,30 +70,23 @@ describe('the first rights', () => {
   it('are those of readers and submitters, whether a role is there before the mirror or made with it', async () => {
     await run('create role granting_reader nologin');
     await start();
-    expect(await rights('granting_reader')).toEqual((await everything()).filter(READ));
-    expect(await rights('granting_submitter')).toEqual(await everything());
+    expect(await ofBoth()).toEqual(await allRights());
   });
 
   it('are granted once to a role that an operator makes later, if the daemon may make none', async () => {
     await run(`create role granting_owner login createdb; grant granting_owner to current_user;
       do $$ begin execute format('grant create on database %I to granting_owner', current_database()); end $$`);
-    const asOwner = await openTestDatabase(open.url, { max: 1 });
-    const own = {
-      db: new Db(asOwner.kysely, SCHEMA),
-      folder: MIGRATIONS,
-      version: '99.0.0',
-      clock: systemClock,
-    };
+    const asOwner = { ...open, ...(await openTestDatabase(open.url, { max: 1 })) };
     try {
       await asOwner.db.sql`set session authorization granting_owner`;
-      await migrate(own);
+      await start(MIGRATIONS, asOwner);
       expect(await run(`select to_regrole('granting_reader') as role`)).toEqual([{ role: null }]);
       await run('create role granting_reader nologin');
-      await migrate(own);
-      expect(await rights('granting_reader')).toEqual((await everything()).filter(READ));
+      await start(MIGRATIONS, asOwner);
+      expect(await ofReader()).toEqual(await everyReading());
       await run(`revoke usage on schema granting from granting_reader`);
-      await migrate(own);
-      expect(await rights('granting_reader')).not.toContain('usage');
+      await start(MIGRATIONS, asOwner);
+      expect(await ofReader()).not.toContain('usage');
     } finally {
       await asOwner.close();
       await dropRoles();
@@ -120,7 +99,7 @@ describe('the first rights', () => {
     await run(`create role granting_writer nologin;
       alter default privileges in schema ${SCHEMA} grant all on tables to granting_writer`);
     await start();
-    const may = await run<{ what: string }>(`select what from unnest(
+    const may = await run(`select what from unnest(
         array['select', 'insert', 'update', 'delete', 'truncate', 'references', 'trigger']) as what
       where has_table_privilege('granting_writer', '${SCHEMA}.operator_log', what)`);
     expect(may).toEqual([{ what: 'select' }]);
@@ -130,40 +109,34 @@ describe('the first rights', () => {
     await start();
     await dropRoles();
     await start();
-    expect(await rights('granting_reader')).toEqual((await everything()).filter(READ));
-    expect(await rights('granting_submitter')).toEqual(await everything());
+    expect(await ofBoth()).toEqual(await allRights());
   });
 });
 
 describe('what an operator takes away', () => {
   it.each([
-    ['the schema', 'revoke usage on schema granting from granting_reader', ['usage']],
-    ['a table', 'revoke select on granting.account from granting_reader', ['account']],
-    [
-      'a function',
-      'revoke execute on function granting.lists_as_of(timestamptz) from granting_reader',
-      ['lists_as_of()'],
-    ],
-  ])('stays revoked over starts, migrations, new columns and views: %s', async (_, revoke, gone) => {
+    ['schema granting', 'usage', 'usage'],
+    ['granting.account', 'select', 'account'],
+    ['function granting.lists_as_of(timestamptz)', 'execute', 'lists_as_of()'],
+  ])('stays revoked over starts, migrations, new columns and views: %s', async (object, right, gone) => {
     const older = await migrationsTo(999);
     await start(older);
-    await run(revoke);
-    const left = await rights('granting_reader');
-    expect(left).toEqual((await everything()).filter(READ).filter((what) => !gone.includes(what)));
+    await run(`revoke ${right} on ${object} from granting_reader`);
+    const left = (await everyReading()).filter((what) => what !== gone);
+    expect(await ofReader()).toEqual(left);
     await start(older);
-    expect(await rights('granting_reader')).toEqual(left);
-    await start(await migrationsTo(999, LATER));
-    await start(await migrationsTo(999, LATER));
+    expect(await ofReader()).toEqual(left);
+    for (let times = 0; times < 2; times += 1) await start(await migrationsTo(999, LATER));
     // New objects are granted to a role that has the rest.
-    expect(await rights('granting_reader')).toEqual([...left, 'later', 'later_live'].toSorted());
-    expect(await rights('granting_submitter')).toEqual(await everything());
+    expect(await ofReader()).toEqual([...left, 'later', 'later_live'].toSorted());
+    expect(await rights('granting_submitter')).toEqual(await rights());
   });
 
   it('stays revoked if it was a default privilege', async () => {
     await start();
     await run('alter default privileges in schema granting revoke select on tables from granting_reader');
     await start(await migrationsTo(999, LATER));
-    expect(await rights('granting_reader')).not.toContain('later');
+    expect(await ofReader()).not.toContain('later');
   });
 
   it('stays revoked in a mirror of 0.1.0, which granted it again at each start', async () => {
@@ -171,9 +144,8 @@ describe('what an operator takes away', () => {
     await start(await migrationsTo(3));
     await run(`revoke usage on schema granting from granting_reader; revoke select on granting.account from granting_reader;
       drop table granting_sync.granted`);
-    await start();
-    await start();
-    const now = await rights('granting_reader');
+    for (let times = 0; times < 2; times += 1) await start();
+    const now = await ofReader();
     expect(now).toContain('lists');
     expect(now.filter((what) => ['usage', 'account'].includes(what))).toEqual([]);
   });
@@ -190,9 +162,9 @@ describe('what an operator takes away', () => {
 
   it('stays revoked if the role has another ID on the server where the database was restored', async () => {
     await start();
-    await run(`revoke select on granting.account from granting_reader`);
-    await run(`update granting_sync.granted set role_id = '1' where role = 'granting_reader'`);
+    await run(`revoke select on granting.account from granting_reader;
+      update granting_sync.granted set role_id = '1' where role = 'granting_reader'`);
     await start();
-    expect(await rights('granting_reader')).not.toContain('account');
+    expect(await ofReader()).not.toContain('account');
   });
 });

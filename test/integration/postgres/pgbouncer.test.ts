@@ -1,5 +1,3 @@
-import { randomUUID } from 'node:crypto';
-import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createBudgetStore } from '../../../src/service/budget-store.ts';
 import { databaseTime } from '../../../src/postgres/db.ts';
@@ -11,36 +9,38 @@ import { createWakeups } from '../../../src/postgres/notifications.ts';
 import { LeaseLost } from '../../../src/model/errors.ts';
 import { systemClock } from '@research-mirror/runtime/clock';
 import { Doorbell } from '@research-mirror/runtime/doorbell';
-import { migrateTo, openTestDatabase } from '../../support/databases/migrated-database.ts';
+import {
+  createEmptyDatabase,
+  migrateTo,
+  openTestDatabase,
+  testDatabase,
+} from '../../support/databases/migrated-database.ts';
 import { isPgbouncerTested, startPgbouncer, type Pooler } from '../../support/databases/pgbouncer.ts';
 import { MirroredAccount } from '../../support/mirror/mirrored-account.ts';
-import { createTestDatabase, type TestDatabase } from '../../support/postgres/postgres.ts';
+
+/** More than the pooler has connections. */
+const WRITERS = ['1', '2', '3', '4', '5', '6', '7', '8'];
 
 describe.runIf(isPgbouncerTested())('through pgbouncer in transaction mode', () => {
-  let database: TestDatabase;
+  const database = testDatabase(createEmptyDatabase);
   let pooler: Pooler;
   let open: Database;
 
   beforeAll(async () => {
-    database = await createTestDatabase();
-    ends.push(() => database.drop());
     pooler = await startPgbouncer(database.url);
-    ends.push(() => pooler.stop());
     open = await openTestDatabase(pooler.url);
-    ends.push(() => open.close());
   });
-  // Last made, first ended. Some may be missing, if the set-up failed.
-  const ends: (() => Promise<void>)[] = [];
   afterAll(async () => {
-    for (const end of ends.toReversed()) await end();
+    await open.close();
+    await pooler.stop();
   });
 
   it('is refused, with the remedy, if it pools by statement', async () => {
     const byStatement = await startPgbouncer(database.url, 'statement');
-    ends.push(() => byStatement.stop());
     await expect(migrateTo(byStatement.url, 'mirror')).rejects.toThrow(
       /\(08P01 .*\): a pooler in front of the database must pool by transaction or by session, not by statement$/,
     );
+    await byStatement.stop();
   });
 
   it('migrates once, however many programs begin together', async () => {
@@ -51,34 +51,28 @@ describe.runIf(isPgbouncerTested())('through pgbouncer in transaction mode', () 
   it('owns an account, reserves slots and writes under the fence, with more writers than connections', async () => {
     const identity = await ownIdentity();
     const log = { info: () => {}, warn: () => {} };
-    const common = { db: open.db, identity, clock: systemClock, log };
-    const heartbeat = createHeartbeat({
-      ...common,
-      processId: randomUUID(),
-      command: 'start',
-      version: '9.9.9',
-    });
+    const program = { processId: 'self', command: 'start', version: '9.9.9' };
+    const heartbeat = createHeartbeat({ ...program, db: open.db, identity, clock: systemClock, log });
     await heartbeat.start();
-    const accounts = ['1', '2', '3', '4', '5', '6', '7', '8'];
     await Promise.all(
-      accounts.map(async (userId) => {
+      WRITERS.map(async (userId) => {
         await ensureAccount(open.db, userId, await databaseTime(open.db));
         const taken = await takeAccount(open.db, userId, heartbeat.processId, identity);
         if (taken.state !== 'taken') throw new Error('held');
         const store = createBudgetStore(open.db, taken.fence);
         const nothing = { keyHash: userId, blocks: [], learnt: [] };
         await store.reserve(userId, { group: 'other', blockId: 1, size: 5, validForMs: 10_000 }, nothing);
-        await fenced(open.db, taken.fence, (trx) =>
-          sql`update mirror_sync.account set change_id = change_id + 1 where _user_id = ${userId}`.execute(
-            trx,
-          ),
+        await fenced(
+          open.db,
+          taken.fence,
+          (trx) =>
+            trx.sql`update mirror_sync.account set change_id = change_id + 1 where _user_id = ${userId}`,
         );
         const stale = { ...taken.fence, token: '0', ownership: undefined };
         await expect(fenced(open.db, stale, async () => {})).rejects.toThrow(LeaseLost);
       }),
     );
-    const { rows } = await open.db.sql<{ changes: string; blocks: string }>`select
-      (select sum(change_id) from mirror_sync.account) as changes,
+    const { rows } = await open.db.sql`select (select sum(change_id) from mirror_sync.account) as changes,
       (select count(*) from mirror_sync.slot_block) as blocks`;
     expect(rows).toEqual([{ changes: '8', blocks: '8' }]);
     await heartbeat.stop();
@@ -86,10 +80,9 @@ describe.runIf(isPgbouncerTested())('through pgbouncer in transaction mode', () 
 
   it('writes pages whose statements are sent together, good and refused ones, with more writers than connections', async () => {
     const behind = { ...open, url: pooler.url, drop: () => Promise.resolve() };
-    const users = ['101', '102', '103', '104', '105', '106', '107', '108'];
     await Promise.all(
-      users.map(async (userId) => {
-        const account = await MirroredAccount.make(behind, userId);
+      WRITERS.map(async (userId) => {
+        const account = await MirroredAccount.make(behind, `10${userId}`);
         for (const value of ['1', '2', '1e200000', '2']) {
           const items = [1, 2, 3].map((key) => `{"job_id":${key},"status":"open","value":${value}}`);
           expect(await account.page('research_jobs', `[${items.join()}]`)).toMatchObject({
@@ -100,11 +93,11 @@ describe.runIf(isPgbouncerTested())('through pgbouncer in transaction mode', () 
     );
     const { rows } = await open.db.sql`
       select count(*)::int as rows, min(value)::int as least, max(value)::int as most from mirror.research_jobs`;
-    expect(rows).toEqual([{ rows: 3 * users.length, least: 2, most: 2 }]);
+    expect(rows).toEqual([{ rows: 3 * WRITERS.length, least: 2, most: 2 }]);
   });
 
   it('leaves no setting of a transaction to the connection’s next user', async () => {
-    await open.kysely.transaction().execute((trx) => sql`select 1`.execute(trx));
+    await open.db.transaction((trx) => trx.sql`select 1`);
     const { rows } = await open.db.sql`select current_setting('statement_timeout') as statement,
       current_setting('idle_in_transaction_session_timeout') as idle`;
     expect(rows).toEqual([{ statement: '0', idle: '0' }]);

@@ -13,50 +13,44 @@ beforeEach(async () => {
   steps = [];
 });
 
-/** A clock that advances while a caller waits between attempts, and by `passes`. */
-class Hours implements Clock {
-  readonly waits: number[] = [];
-  #ms = 0;
-  now(): number {
-    return this.#ms;
-  }
-  monotonic(): number {
-    return this.#ms;
-  }
-  /** The search for the holder of a lock waits in real time. */
-  sleep(ms: number, signal?: AbortSignal): Promise<void> {
-    if (ms === LOCK_MS / 6) return systemClock.sleep(ms, signal);
-    this.waits.push(ms);
-    this.#ms += ms;
-    return Promise.resolve();
-  }
-  passes(ms: number): void {
-    this.#ms += ms;
-  }
-}
-
 const LOCK_MS = 300;
 
-function run<T>(clock: Clock, attempts: number, work: (trx: Db) => Promise<T>) {
+/** A clock that advances while a caller waits between attempts, and by `passes`. */
+function hours() {
+  const waits: number[] = [];
+  let ms = 0;
+  const clock: Clock = {
+    ...systemClock,
+    monotonic: () => ms,
+    sleep: async (forMs, signal) => {
+      // The search for the holder of a lock waits in real time.
+      if (forMs === LOCK_MS / 6) return systemClock.sleep(forMs, signal);
+      waits.push(forMs);
+      ms += forMs;
+    },
+  };
+  return { clock, waits, passes: (forMs: number) => void (ms += forMs) };
+}
+
+function run<T>(clock: Clock, attempts: number, work: (trx: Db) => Promise<T>, stop?: AbortController) {
   const patience = { attempts, lockMs: LOCK_MS, backOff: 250 };
-  const onStep = (words: string): number => steps.push(words);
-  return retried({ db: open.db, clock, patience, failure: 'nothing was changed', onStep }, work);
+  const onStep = (words: string): void => {
+    steps.push(words);
+    stop?.abort(new Error('stopped'));
+  };
+  const signal = stop?.signal ?? new AbortController().signal;
+  return retried({ db: open.db, clock, signal, patience, failure: 'nothing was changed', onStep }, work);
 }
 
 /** A transaction that locks `mirror.a` as CREATE INDEX does, or reads it, while `work` lasts. */
-async function beside<T>(
-  mode: 'share update exclusive' | 'access share',
-  work: () => Promise<T>,
-): Promise<T> {
-  return open.db.transaction(async (trx) => {
+const beside = <T>(mode: 'share update exclusive' | 'access share', work: () => Promise<T>): Promise<T> =>
+  open.db.transaction(async (trx) => {
     await trx.raw(`lock table mirror.a in ${mode} mode`);
     return work();
   });
-}
 
-const lock = (trx: Db): Promise<void> => trx.raw('lock table mirror.a in exclusive mode');
-const refused = (trx: Db): Promise<void> =>
-  trx.raw(`do $$ begin raise 'locked' using errcode = '55P03'; end $$`);
+const lock = (trx: Db) => trx.raw('lock table mirror.a in exclusive mode');
+const refused = (trx: Db) => trx.raw(`do $$ begin raise 'locked' using errcode = '55P03'; end $$`);
 
 describe('changes that wait for a lock', () => {
   it('wait for the end of a long transaction, and let others write meanwhile', async () => {
@@ -73,34 +67,29 @@ describe('changes that wait for a lock', () => {
   });
 
   it('do not wait for readers that are not in the way', async () => {
-    const hours = new Hours();
-    await beside('access share', () => run(hours, 1, lock));
-    expect(hours.waits).toEqual([]);
+    const { clock, waits } = hours();
+    await beside('access share', () => run(clock, 1, lock));
+    expect(waits).toEqual([]);
   });
 
   it('name the session that keeps a table', async () => {
-    const waiting = beside('share update exclusive', () => run(new Hours(), 2, lock));
+    const waiting = beside('share update exclusive', () => run(hours().clock, 2, lock));
     await expect(waiting).rejects.toThrow(
       /^nothing was changed: session \d+ of \w+ \(.*its transaction began .*"select pg_terminate_backend\(\d+\)" ends it\) keeps a lock/,
     );
   });
 
   it('count the time of all attempts, and wait between them, longer after each', async () => {
-    const hours = new Hours();
+    const { clock, waits, passes } = hours();
     let tries = 0;
-    const { attempts, tookMs } = await run(hours, 3, async (trx) => {
+    const { attempts, tookMs } = await run(clock, 3, async (trx) => {
       tries += 1;
-      hours.passes(tries * 1_000);
+      passes(tries * 1_000);
       if (tries < 3) await refused(trx);
     });
-    expect([attempts, tookMs, hours.waits]).toEqual([3, 6_000, [250, 500]]);
+    expect([attempts, tookMs, waits]).toEqual([3, 6_000, [250, 500]]);
   });
 
-  it('end with the signal between two attempts', async () => {
-    const stop = new AbortController();
-    const patience = { attempts: 9, lockMs: LOCK_MS, backOff: 100 };
-    const options = { db: open.db, clock: systemClock, signal: stop.signal, patience, failure: 'no' };
-    const onStep = (): void => stop.abort(new Error('stopped'));
-    await expect(retried({ ...options, onStep }, refused)).rejects.toThrow('stopped');
-  });
+  it('end with the signal between two attempts', () =>
+    expect(run(systemClock, 9, refused, new AbortController())).rejects.toThrow('stopped'));
 });

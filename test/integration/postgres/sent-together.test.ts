@@ -1,29 +1,18 @@
-import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { allSent, type Db } from '../../../src/postgres/db.ts';
 import { testDatabase } from '../../support/databases/migrated-database.ts';
 
 const database = testDatabase();
-let db: Db;
-beforeAll(async () => {
-  ({ db } = database);
-  await db.sql`create table mirror.noted (what text)`;
-});
-beforeEach(async () => {
-  await db.sql`truncate mirror.noted`;
-});
+beforeEach(() => database.rows('create table if not exists mirror.noted (what text); truncate mirror.noted'));
 
-async function noted(): Promise<string[]> {
-  const { rows } = await db.sql<{ what: string }>`select what from mirror.noted order by what`;
-  return rows.map(({ what }) => what);
-}
-
-const note = (trx: Db, what: string): Promise<unknown> => trx.sql`insert into mirror.noted values (${what})`;
+const note = (trx: Db, what: string) => trx.sql`insert into mirror.noted values (${what})`;
+const noted = () => database.rows('select what from mirror.noted');
 
 describe('statements of a transaction', () => {
   it('are sent while earlier ones are unanswered, and run in the order of the calls', async () => {
     const answered: string[] = [];
     const asked: string[] = [];
-    await db.transaction(async (trx) => {
+    await database.db.transaction(async (trx) => {
       const ask = async (what: string): Promise<void> => {
         asked.push(what);
         await note(trx, what);
@@ -39,7 +28,7 @@ describe('statements of a transaction', () => {
   });
 
   it('fail with the first error, and leave nothing', async () => {
-    const failing = db.transaction(async (trx) => {
+    const failing = database.db.transaction(async (trx) => {
       const nested = (async () => {
         await note(trx, 'before');
         await trx.sql`select ${'x'}::text::bigint`;
@@ -56,7 +45,7 @@ describe('statements of a transaction', () => {
     const goOn = async (trx: Db): Promise<void> => {
       for (let time = 0; time < 10_000; time += 1) await note(trx, 'late');
     };
-    const failing = db.transaction(async (trx) => {
+    const failing = database.db.transaction(async (trx) => {
       left = trx;
       late = goOn(trx);
       late.catch(() => {});

@@ -12,18 +12,17 @@ const never = new AbortController().signal;
 
 afterEach(() => stopAll(services.splice(0)));
 
-/** @param causes gets `isRung` of each wake-up */
-async function listen(schema: string, lines: string[] = [], causes: boolean[] = []): Promise<Doorbell> {
+/** @returns a doorbell that wake-ups ring, `isRung` of each of them, and what is logged */
+async function listen(schema: string) {
   const bell = new Doorbell();
-  const log = {
-    info: (line: string) => void lines.push(line),
-    warn: (line: string) => void lines.push(line),
-  };
+  const causes: boolean[] = [];
+  const lines: string[] = [];
+  const log = (line: string) => void lines.push(line);
   const wakeups = createWakeups({
     connection: { url: database.url, program: 'research-mirror wake-ups' },
     schema,
     clock: systemClock,
-    log,
+    log: { info: log, warn: log },
     onWake: (isRung) => {
       causes.push(isRung);
       bell.ring();
@@ -32,23 +31,21 @@ async function listen(schema: string, lines: string[] = [], causes: boolean[] = 
   services.push(wakeups);
   await wakeups.start();
   await bell.heard(never);
-  return bell;
+  return { bell, causes, lines };
 }
 
 describe('wake-ups', () => {
   it('come from other programs of the same mirror', async () => {
     const [mirror, other] = [await listen('mirror'), await listen('other')];
     await wake(database.db);
-    await mirror.heard(never);
-    expect(other.rung).toBe(false);
+    await mirror.bell.heard(never);
+    expect(other.bell.rung).toBe(false);
   });
 
   it('continue after the connection was lost, which is a reason to look, too', async () => {
-    const lines: string[] = [];
-    const causes: boolean[] = [];
-    const bell = await listen('mirror', lines, causes);
-    await database.db.sql`select pg_terminate_backend(pid) from pg_stat_activity
-      where application_name = 'research-mirror wake-ups' and datname = current_database()`;
+    const { bell, causes, lines } = await listen('mirror');
+    await database.rows(`select pg_terminate_backend(pid) from pg_stat_activity
+      where application_name = 'research-mirror wake-ups' and datname = current_database()`);
     await bell.heard(never);
     // From now on it looks each second, and once more when it listens again.
     await bell.heard(never);
@@ -60,30 +57,26 @@ describe('wake-ups', () => {
   });
 });
 
-describe('notifications', () => {
-  it('tell changes after the commit, one for a table and account, with the greatest change ID', async () => {
-    const client = new pg.Client({ connectionString: database.url });
-    await client.connect();
-    await client.query('listen mirror_changes');
-    const heard: string[] = [];
-    const bell = new Doorbell();
-    client.on('notification', ({ payload }) => {
-      heard.push(payload ?? '');
-      bell.ring();
-    });
-    const notifications = createNotifications(database.db, systemClock);
-    notifications.changed({ table: 'lists', userId: '42', changeId: '9' });
-    notifications.changed({ table: 'lists', userId: '42', changeId: '10' });
-    notifications.changed({ table: 'lists', userId: '42', changeId: '8' });
-    await notifications.start();
-    await bell.heard(never);
-    notifications.changed({ table: 'account', userId: '9007199254740993', changeId: '11' });
-    await notifications.stop();
-    await bell.heard(never);
-    expect(heard).toEqual([
-      '{"schema":"mirror","table":"lists","user_id":42,"change_id":10}',
-      '{"schema":"mirror","table":"account","user_id":9007199254740993,"change_id":11}',
-    ]);
-    await client.end();
+it('notifications tell changes after the commit, one for a table and account, with the greatest change ID', async () => {
+  const client = new pg.Client({ connectionString: database.url });
+  await client.connect();
+  await client.query('listen mirror_changes');
+  const heard: string[] = [];
+  const bell = new Doorbell();
+  client.on('notification', ({ payload }) => {
+    heard.push(payload ?? '');
+    bell.ring();
   });
+  const notifications = createNotifications(database.db, systemClock);
+  for (const changeId of ['9', '10', '8']) notifications.changed({ table: 'lists', userId: '42', changeId });
+  await notifications.start();
+  await bell.heard(never);
+  notifications.changed({ table: 'account', userId: '9007199254740993', changeId: '11' });
+  await notifications.stop();
+  await bell.heard(never);
+  expect(heard).toEqual([
+    '{"schema":"mirror","table":"lists","user_id":42,"change_id":10}',
+    '{"schema":"mirror","table":"account","user_id":9007199254740993,"change_id":11}',
+  ]);
+  await client.end();
 });

@@ -44,22 +44,17 @@ export const LAZY_COMMITS: Settings = {
 
 export type Settings = Readonly<Record<string, string>>;
 
-/** A folder in which clusters of PostgreSQL lie side by side, for tests that take servers away and bring others. */
-export interface Site {
-  /** A new one, stopped. */
-  cluster(): Promise<Cluster>;
-  /** Ends what still runs, and removes everything. */
-  remove(): Promise<void>;
-}
+export type Site = Awaited<ReturnType<typeof createSite>>;
 
 /**
+ * A folder in which clusters of PostgreSQL lie side by side, for tests that take servers away and bring others.
  * @param programsOf gives the servers other programs than the package's (stepping-clock.ts)
  * @param pgBin the machine's programs in place of the package's
  */
 export async function createSite(
   programsOf?: (location: Location, home: string) => Promise<string>,
   pgBin?: string,
-): Promise<Site> {
+) {
   const folder = await openFolder('research-mirror-clusters', await quickFolder());
   const binaries = await findBinaries(pgBin);
   const location = await findLocation(folder, process.getuid?.() === 0, SYSTEM_FOLDER, binaries);
@@ -76,11 +71,13 @@ export async function createSite(
     return cluster;
   };
   return {
+    /** A new one, stopped. */
     async cluster() {
       const cluster = add(`cluster-${clusters.size}`);
       await ensureDataDirectory(cluster.location, PASSWORD, false, systemClock, undefined);
       return cluster;
     },
+    /** Ends what still runs, and removes everything. */
     async remove() {
       await Promise.all([...clusters].map((cluster) => cluster.remove()));
       await rm(home, { recursive: true, force: true, maxRetries: 5 });
@@ -146,7 +143,7 @@ export class Cluster {
     const others = await this.ask<{ pid: number }>('select pid from pg_stat_activity').catch(() => []);
     for (const pid of [running.pid, ...others.map(({ pid }) => pid)]) kill(pid);
     // The others stay in the list of processes until init has looked after them; none of them runs any more.
-    await eventually('the postmaster to be gone', () => !isAlive(running.pid));
+    await isGone(running.pid);
   }
 
   /** The rows of one query, on a connection of its own. */
@@ -158,9 +155,7 @@ export class Cluster {
 
   /** A copy of its files as they are, beside it: of a server that is stopped or was killed. */
   async copyFiles(): Promise<Cluster> {
-    const copy = this.#beside();
-    await this.#copy('', copy);
-    return copy;
+    return this.#copy('', this.#beside());
   }
 
   /**
@@ -173,9 +168,7 @@ export class Cluster {
       await client.query(`select pg_backup_start('test', true)`);
       await this.#copy('', copy);
       await rm(join(copy.location.pgData, 'postmaster.pid'), { force: true });
-      const { rows } = await client.query<{ labelfile: string }>(
-        'select labelfile from pg_backup_stop(false)',
-      );
+      const { rows } = await client.query<{ labelfile: string }>('select * from pg_backup_stop(false)');
       await copy.write('backup_label', rows[0]?.labelfile ?? '');
       // With the records up to the end of the backup.
       await this.#copy('pg_wal', copy);
@@ -199,26 +192,21 @@ export class Cluster {
   /** Files of a server that is not needed any more. */
   async remove(): Promise<void> {
     const running = await runningPostmaster(this.location.pgData);
-    if (running === undefined) await this.#freeMemory();
-    else {
+    if (running === undefined) {
+      // A killed server that was not started again leaves the segment of shared memory that kept others from its files.
+      const text = await readFile(join(this.location.pgData, 'postmaster.pid'), 'utf8').catch(() => '');
+      const [, segment] = (text.split('\n')[6] ?? '').trim().split(/\s+/);
+      if (segment !== undefined) await run('ipcrm', ['-m', segment], this.location.user).catch(() => {});
+    } else {
       // Without a checkpoint; it cleans up after itself.
       process.kill(running.pid, 'SIGQUIT');
-      await eventually('the postmaster to be gone', () => !isAlive(running.pid));
+      await isGone(running.pid);
     }
     await rm(this.location.pgData, { recursive: true, force: true });
     await rm(`${this.location.pgData}.log`, { force: true });
   }
 
-  /**
-   * A killed server that was not started again leaves the segment of shared memory that kept others from its files.
-   */
-  async #freeMemory(): Promise<void> {
-    const text = await readFile(join(this.location.pgData, 'postmaster.pid'), 'utf8').catch(() => '');
-    const [, segment] = (text.split('\n')[6] ?? '').trim().split(/\s+/);
-    if (segment !== undefined) await run('ipcrm', ['-m', segment], this.location.user).catch(() => {});
-  }
-
-  async #copy(part: string, to: Cluster): Promise<void> {
+  async #copy(part: string, to: Cluster): Promise<Cluster> {
     const source = join(this.location.pgData, part);
     const target = join(to.location.pgData, part);
     await mkdir(target, { recursive: true, mode: 0o700 });
@@ -230,6 +218,7 @@ export class Cluster {
       const lines = messageOf(error).split('\n');
       if (!lines.every((line) => line.includes('No such file or directory'))) throw error;
     }
+    return to;
   }
 }
 
@@ -241,10 +230,13 @@ async function giveTo({ user }: Location, path: string): Promise<void> {
   if (user !== undefined) await chown(path, user.uid, user.gid);
 }
 
-function kill(pid: number): void {
+/** Ends a process that may have ended. */
+export function kill(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL');
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
   }
 }
+
+const isGone = (pid: number) => eventually('the postmaster to be gone', () => !isAlive(pid));

@@ -3,7 +3,7 @@ import { systemClock } from '@research-mirror/runtime/clock';
 import { type DistributeReport, runDistribute } from '../../../src/operate/distribute.ts';
 import { openDatabase } from '../../../src/postgres/pool.ts';
 import { MIGRATION_BOUNDS } from '../../../src/postgres/run-migrations.ts';
-import { onConnection } from '../postgres/on-connection.ts';
+import { ask } from '../postgres/on-connection.ts';
 import { OPERATOR } from '../mirror/operator.ts';
 
 /** Few: each test's database is a copy of all of them. */
@@ -28,32 +28,25 @@ export async function hasCitus(db: pg.Pool): Promise<boolean> {
 export async function makeCluster(url: string, workers: readonly string[]): Promise<void> {
   const { hostname, port, pathname } = new URL(url);
   for (const node of [...workers, url]) {
-    const there = new URL(node);
-    there.pathname = pathname;
-    await ask(there.href, 'create extension citus');
+    await ask(Object.assign(new URL(node), { pathname }).href, 'create extension citus');
   }
-  await ask(url, 'select citus_set_coordinator_host($1, $2)', [hostname, port]);
-  for (const worker of workers) {
-    const there = new URL(worker);
-    await ask(url, 'select citus_add_node($1, $2)', [there.hostname, there.port]);
-  }
+  const nodes = workers.map((worker) => new URL(worker));
+  await ask(
+    url,
+    `select citus_set_coordinator_host('${hostname}', ${port})`,
+    ...nodes.map((there) => `select citus_add_node('${there.hostname}', ${there.port})`),
+  );
 }
 
 /** What the command `distribute` does. */
 export async function distributeMirror(url: string, schema = 'mirror'): Promise<DistributeReport> {
   const program = 'research-mirror tests';
-  const database = await openDatabase({ url, schema, program, max: 2, bounds: MIGRATION_BOUNDS });
-  const signal = new AbortController().signal;
+  const { db, close } = await openDatabase({ url, schema, program, max: 2, bounds: MIGRATION_BOUNDS });
+  const { signal } = new AbortController();
+  const context = { db, clock: systemClock, signal, onStep: () => {}, by: OPERATOR };
   try {
-    return await runDistribute(
-      { db: database.db, clock: systemClock, signal, onStep: () => {}, by: OPERATOR },
-      { dryRun: false, shards: SHARDS },
-    );
+    return await runDistribute(context, { dryRun: false, shards: SHARDS });
   } finally {
-    await database.close();
+    await close();
   }
-}
-
-function ask(url: string, text: string, values: readonly string[] = []): Promise<unknown> {
-  return onConnection(url, (client) => client.query(text, [...values]));
 }

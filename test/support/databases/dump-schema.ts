@@ -18,36 +18,21 @@ import { openFolder } from '../postgres/quick-folder.ts';
 const folder = await openFolder('research-mirror-schema');
 const log = { info: () => {}, warn: (line: string) => process.stderr.write(`${line}\n`) };
 const program = 'research-mirror schema dump';
-const server = await startEmbedded({
-  dataDir: folder,
-  port: 'free',
-  program,
-  log,
-  clock: systemClock,
-  durable: false,
-});
+const clock = systemClock;
+const server = await startEmbedded({ dataDir: folder, port: 'free', program, log, clock, durable: false });
 try {
-  const database = await openDatabase({
-    url: server.url,
-    schema: 'mirror',
-    program,
-    bounds: MIGRATION_BOUNDS,
-  });
+  const { url } = server;
+  const { db, close } = await openDatabase({ url, schema: 'mirror', program, bounds: MIGRATION_BOUNDS });
   const migrations = join(ROOT, 'migrations');
-  await migrate({
-    db: database.db,
-    folder: migrations,
-    version: programVersion(),
-    clock: systemClock,
-  });
+  await migrate({ db, folder: migrations, version: programVersion(), clock });
   const head =
     '-- What all migrations make, for reading. Made by: node test/support/databases/dump-schema.ts\n\n';
-  const dump = head + (await dumpSchema(database.db));
+  const dump = head + (await dumpSchema(db));
   await writeFile(join(migrations, 'schema.sql'), dump);
   const sources = sourceFiles('src').map(({ text }) => text);
   await writeFile(join(ROOT, 'src/postgres', TYPE_FILE), tableTypes(dump, sources));
-  await writeFile(join(migrations, 'objects.txt'), `${(await presentParts(database.db)).join('\n')}\n`);
-  await database.close();
+  await writeFile(join(migrations, 'objects.txt'), `${(await presentParts(db)).join('\n')}\n`);
+  await close();
 } finally {
   await server.stop();
   await rm(folder, { recursive: true, force: true });

@@ -10,30 +10,23 @@ export interface FailingSystem {
   readonly moving: MovingDatabase;
 }
 
-/**
- * For a test file: opens such systems, and closes each after its test. The database is empty.
- * @returns opens one
- */
-export function failingSystems(): (
-  switches?: Partial<SandboxOptions>,
-  options?: MovingOptions,
-) => Promise<FailingSystem> {
+/** For a test file. @returns opens such a system on an empty database, to be closed after its test */
+export function failingSystems() {
   let site: Site;
   let origin: Cluster;
-  let opened: FailingSystem | undefined;
+  let system: System | undefined;
   beforeAll(async () => {
     site = await createSite();
     origin = await site.cluster();
   });
   afterEach(async () => {
-    await opened?.system.close();
-    opened = undefined;
+    await system?.close();
+    system = undefined;
   });
   afterAll(() => site.remove());
-  return async (switches, options) => {
+  return async (switches?: Partial<SandboxOptions>, options?: MovingOptions): Promise<FailingSystem> => {
     const moving = await createMovingDatabase(await origin.copyFiles(), options);
-    const system = await createSystem(switches, { url: moving.url, drop: () => moving.close() });
-    opened = { system, moving };
-    return opened;
+    system = await createSystem(switches, { url: moving.url, drop: () => moving.close() });
+    return { system, moving };
   };
 }

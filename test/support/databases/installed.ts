@@ -7,15 +7,16 @@ import { createSubmissionStore } from '../../../src/submissions/submission-store
 import { systemClock } from '@research-mirror/runtime/clock';
 import { databaseForEach, openTestDatabase } from './migrated-database.ts';
 
-type Rows = Record<string, unknown>[];
 type On = Pick<Database, 'db'>;
 
 /** To be called once in a test file: a mirror with two accounts for each test, and what is done with it or a copy. */
 export function installed() {
   const database = databaseForEach();
-  /** Opened beside it, closed after the test. */
-  const alsoOpen: Database[] = [];
-  const run = async (text: string, on: On = database): Promise<Rows> =>
+  const others: Database[] = [];
+  const closeOthers = async (): Promise<void> => {
+    for (const each of others.splice(0)) await each.close();
+  };
+  const run = async (text: string, on: On = database) =>
     (await on.db.sql<Record<string, unknown>>`${sql.raw(text)}`).rows;
   const options = (on: On = database): InstallationOptions => ({
     db: on.db,
@@ -28,34 +29,31 @@ export function installed() {
       `insert into mirror_sync.account (_user_id, owner, token, created_at) values (7, 'owner', 1, now()), (8, 'owner', 1, now())`,
     ),
   );
-  afterEach(async () => {
-    for (const each of alsoOpen.splice(0)) await each.close();
-  });
+  afterEach(closeOthers);
   return {
     database,
-    alsoOpen,
     run,
     options,
-    open: async (on: On = database, more: Partial<InstallationOptions> = {}): Promise<Hold | undefined> =>
+    open: async (on?: On, more: Partial<InstallationOptions> = {}): Promise<Hold | undefined> =>
       (await openInstallation({ ...options(on), ...more })).hold,
     queue: (user = 7, on?: On) => run(`select mirror.submit('research', '{}', user_id => ${user})`, on),
     states: async (on?: On) =>
       (await run('select state from mirror.submissions order by submission_id', on)).map(
         ({ state }) => state,
       ),
-    storeOf: (user = 7, on: On = database) =>
-      createSubmissionStore({
-        db: on.db,
-        fence: { userId: String(user), owner: 'owner', token: '1' },
-        collections: new Set(),
-      }),
+    storeOf: (user = 7, { db }: On = database) => {
+      const fence = { userId: String(user), owner: 'owner', token: '1' };
+      return createSubmissionStore({ db, fence, collections: new Set() });
+    },
     /** Moves the last heartbeat `seconds` back. */
     silence: (seconds: number) =>
       run(`update mirror_sync.installation set alive_at = clock_timestamp() - interval '${seconds} s'`),
+    /** Opens another one, until the test ends or `closeOthers`. */
     opened: async (url: string): Promise<Database> => {
       const one = await openTestDatabase(url);
-      alsoOpen.push(one);
+      others.push(one);
       return one;
     },
+    closeOthers,
   };
 }

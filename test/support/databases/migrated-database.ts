@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { sql } from 'kysely';
 import { afterAll, afterEach, beforeAll, beforeEach, inject } from 'vitest';
 import { programVersion } from '../../../src/config/program.ts';
 import {
@@ -24,7 +25,7 @@ export interface MigratedDatabase extends Database {
 /** On a busy machine a statement of a test may take longer than the daemon's may. */
 const PATIENT: TransactionBounds = { statement: 60_000, idle: 60_000 };
 
-/** Opens the database at `url` as tests do. */
+/** As tests do. */
 export function openTestDatabase(url: string, more: Partial<DatabaseOptions> = {}): Promise<Database> {
   return openDatabase({ url, schema: 'mirror', program: 'research-mirror tests', bounds: PATIENT, ...more });
 }
@@ -39,7 +40,8 @@ export async function createEmptyDatabase(more: Partial<DatabaseOptions> = {}): 
   return opened(await createTestDatabase(), more);
 }
 
-async function opened(
+/** Opens it; its end removes it. */
+export async function opened(
   { url, drop }: TestDatabase,
   more: Partial<DatabaseOptions>,
 ): Promise<MigratedDatabase> {
@@ -56,13 +58,18 @@ async function opened(
 
 type Make = () => Promise<MigratedDatabase>;
 
+/** A test's own, with the rows of what it asks in its own words. */
+export interface TestedDatabase extends MigratedDatabase {
+  rows: <Row = Record<string, unknown>>(text: string) => Promise<Row[]>;
+}
+
 /** A database for a file's tests, there while they run. */
-export function testDatabase(make: Make = createMigratedDatabase): MigratedDatabase {
+export function testDatabase(make: Make = createMigratedDatabase): TestedDatabase {
   return databaseBetween(beforeAll, afterAll, make);
 }
 
 /** Another one for each of a file's tests. */
-export function databaseForEach(make: Make = createMigratedDatabase): MigratedDatabase {
+export function databaseForEach(make: Make = createMigratedDatabase): TestedDatabase {
   return databaseBetween(beforeEach, afterEach, make);
 }
 
@@ -70,11 +77,10 @@ function databaseBetween(
   before: (begin: () => Promise<void>) => void,
   after: (end: () => Promise<void>) => void,
   make: Make,
-): MigratedDatabase {
-  const database = {} as MigratedDatabase;
-  before(async () => {
-    Object.assign(database, await make());
-  });
+): TestedDatabase {
+  const database = {} as TestedDatabase;
+  database.rows = async <Row>(text: string) => (await database.db.sql<Row>`${sql.raw(text)}`).rows;
+  before(async () => void Object.assign(database, await make()));
   after(() => database.drop());
   return database;
 }

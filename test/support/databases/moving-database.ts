@@ -3,9 +3,9 @@ import { type Cluster, LAZY_COMMITS, type Settings, urlAt } from './cluster.ts';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
 
 export interface MovingOptions {
-  /** Of a crash that loses commits which were answered; default false. */
+  /** A crash loses commits which were answered; default false. */
   readonly lazyCommits?: boolean;
-  /** Of new connections while no server is there; default: they wait. */
+  /** What new connections do while no server is there; default: they wait. */
   readonly whileAway?: WhileAway;
 }
 
@@ -34,12 +34,17 @@ export async function createMovingDatabase(
     if (standby === undefined) throw new Error('nothing follows the server');
     return standby;
   };
-  const withoutClients = async (...statements: readonly string[]): Promise<void> => {
+  /** Does something while clients are away, and leads them to the server that there is then. */
+  const away = async (work: () => Promise<void>): Promise<void> => {
     await address.leadTo(undefined);
-    const others = `select pg_terminate_backend(pid, 5000) from pg_stat_activity where datname = '${NAME}'`;
-    for (const statement of [others, ...statements]) await server.ask(statement, MAINTENANCE);
+    await work();
     await address.leadTo(server.port);
   };
+  const withoutClients = (...statements: readonly string[]) =>
+    away(async () => {
+      const others = `select pg_terminate_backend(pid, 5000) from pg_stat_activity where datname = '${NAME}'`;
+      for (const statement of [others, ...statements]) await server.ask(statement, MAINTENANCE);
+    });
   return {
     url: urlAt(address.port),
     /** The server that the address leads to. */
@@ -50,28 +55,26 @@ export async function createMovingDatabase(
       used.add(standby.cluster);
     },
     /** The standby has all that is committed now, and gets nothing more. */
-    async cutStandby() {
+    cutStandby: async (): Promise<void> => {
       await following().caughtUp();
       await following().cut();
     },
     /** The server dies with its machine, and the standby takes its place. */
-    async failOver() {
-      const next = following();
-      await address.leadTo(undefined);
-      await server.crash();
-      await next.promote();
-      await next.close();
-      server = next.cluster;
-      standby = undefined;
-      await address.leadTo(server.port);
-    },
+    failOver: () =>
+      away(async () => {
+        const next = following();
+        await server.crash();
+        await next.promote();
+        await next.close();
+        server = next.cluster;
+        standby = undefined;
+      }),
     /** The server dies with its machine, and is started again on its files. */
-    async crash() {
-      await address.leadTo(undefined);
-      await server.crash();
-      await server.start(settings);
-      await address.leadTo(server.port);
-    },
+    crash: () =>
+      away(async () => {
+        await server.crash();
+        await server.start(settings);
+      }),
     /** A base backup of this moment. */
     async backUp() {
       const backup = await server.backUp();
@@ -79,13 +82,12 @@ export async function createMovingDatabase(
       return backup;
     },
     /** The server is stopped, and goes on from a backup, in place, on the timeline that it was on. */
-    async restore(backup: Cluster) {
-      await address.leadTo(undefined);
-      await server.stop();
-      await server.becomes(backup);
-      await server.start(settings);
-      await address.leadTo(server.port);
-    },
+    restore: (backup: Cluster) =>
+      away(async () => {
+        await server.stop();
+        await server.becomes(backup);
+        await server.start(settings);
+      }),
     /** Copies the database within the server, as it is. */
     copyDatabase: () => withoutClients(`create database older template ${NAME}`),
     /** The copy takes the database's name, and the database is gone. */
@@ -118,15 +120,10 @@ async function createStandby(primary: Cluster, settings: Settings) {
     /** Until it has all that its primary has on disk. */
     async caughtUp() {
       // What is committed without a wait for the disk is sent only once it is there.
-      const [target] = await primary.ask<{ lsn: string }>(
-        `select pg_logical_emit_message(false, 'test', '', true)::text as lsn`,
-      );
-      await eventually('the standby to catch up', async () => {
-        const [found] = await cluster.ask<{ there: boolean }>(
-          `select pg_last_wal_replay_lsn() >= '${target?.lsn ?? ''}' as there`,
-        );
-        return found?.there;
-      });
+      const emit = `select pg_logical_emit_message(false, 'test', '', true)::text as lsn`;
+      const [target] = await primary.ask<{ lsn: string }>(emit);
+      const isThere = `select where pg_last_wal_replay_lsn() >= '${target?.lsn ?? ''}'`;
+      await eventually('the standby to catch up', async () => (await cluster.ask(isThere)).length > 0);
     },
     /** Nothing comes from the primary any more, for good. */
     cut: () => link.leadTo(undefined),

@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { rm, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
@@ -10,13 +11,8 @@ import { isTested } from '../optional.ts';
 import { openFolder } from '../postgres/quick-folder.ts';
 
 /** Where Debian and Homebrew put it. */
-const PLACES = [
-  '/usr/sbin/pgbouncer',
-  '/usr/bin/pgbouncer',
-  '/usr/local/bin/pgbouncer',
-  '/opt/homebrew/bin/pgbouncer',
-];
-const binary = PLACES.find((path) => existsSync(path));
+const PLACES = ['/usr/sbin', '/usr/bin', '/usr/local/bin', '/opt/homebrew/bin'];
+const binary = PLACES.map((folder) => `${folder}/pgbouncer`).find((path) => existsSync(path));
 const MISSING = 'pgbouncer is not installed (apt-get install pgbouncer, brew install pgbouncer)';
 
 export const isPgbouncerTested = (): boolean =>
@@ -59,14 +55,11 @@ max_client_conn = 200
   const identity = process.getuid?.() === 0 ? await unprivilegedUser(undefined) : undefined;
   const child = spawn(binary, ['-q', join(folder, 'pgbouncer.ini')], {
     stdio: ['ignore', 'ignore', 'inherit'],
-    ...(identity === undefined ? {} : { uid: identity.uid, gid: identity.gid }),
+    ...(identity && { uid: identity.uid, gid: identity.gid }),
   });
-  const exit = new Promise<void>((resolve) => {
-    child.once('exit', () => resolve());
-  });
-  for (;;) {
+  const exit = once(child, 'exit');
+  while (!(await answers(port))) {
     if (child.exitCode !== null) throw new Error('pgbouncer ended at its start');
-    if (await answers(port)) break;
     await systemClock.sleep(20);
   }
   target.host = `127.0.0.1:${port}`;
@@ -83,12 +76,9 @@ max_client_conn = 200
 
 /** Whether something listens on the port. */
 function answers(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = connect(port, '127.0.0.1');
-    socket.once('connect', () => {
-      socket.destroy();
-      resolve(true);
-    });
-    socket.once('error', () => resolve(false));
-  });
+  const socket = connect(port, '127.0.0.1');
+  return once(socket, 'connect').then(
+    () => socket.destroy().destroyed,
+    () => false,
+  );
 }

@@ -8,8 +8,9 @@ import type { Db } from '../../../src/postgres/db.ts';
 export async function dumpSchema(db: Db): Promise<string> {
   const parts: string[] = [];
   for (const name of [db.schema, `${db.schema}_sync`]) {
-    parts.push(`-- Schema ${name}`, ...(await tablesOf(db, name)), ...(await viewsOf(db, name)));
-    parts.push(...(await functionsOf(db, name)), ...(await commentsOf(db, name)));
+    parts.push(`-- Schema ${name}`);
+    for (const rowsOf of [tablesOf, viewsOf, functionsOf, commentsOf])
+      parts.push(...(await rowsOf(db, name)).rows.map(({ text }) => text));
   }
   return `${parts.join('\n\n')}\n`;
 }
@@ -19,8 +20,7 @@ export function withoutViewBodies(dump: string): string {
   return dump.replaceAll(/^(create view \S+(?: with \([^)]*\))? as)[^;]*;/gm, '$1 …;');
 }
 
-async function tablesOf(db: Db, schema: string): Promise<string[]> {
-  const { rows } = await db.sql<{ text: string }>`
+const tablesOf = (db: Db, schema: string) => db.sql<{ text: string }>`
     select format(E'create table %s (\n%s\n)%s;%s', c.oid::regclass,
       (select string_agg('  ' || line, E',\n' order by rank, name) from (
         select 0 as rank, lpad(a.attnum::text, 5, '0') as name,
@@ -44,26 +44,17 @@ async function tablesOf(db: Db, schema: string): Promise<string[]> {
     from pg_class c
     where c.relnamespace = ${schema}::regnamespace and c.relkind in ('r', 'p')
     order by c.relname collate "C"`;
-  return rows.map(({ text }) => text);
-}
 
-async function viewsOf(db: Db, schema: string): Promise<string[]> {
-  const { rows } = await db.sql<{ text: string }>`
+const viewsOf = (db: Db, schema: string) => db.sql<{ text: string }>`
     select format(E'create view %s%s as\n%s', oid::regclass, ' with (' || array_to_string(reloptions, ', ') || ')', pg_get_viewdef(oid, true)) as text
     from pg_class where relnamespace = ${schema}::regnamespace and relkind = 'v'
     order by relname collate "C"`;
-  return rows.map(({ text }) => text);
-}
 
-async function functionsOf(db: Db, schema: string): Promise<string[]> {
-  const { rows } = await db.sql<{ text: string }>`
+const functionsOf = (db: Db, schema: string) => db.sql<{ text: string }>`
     select pg_get_functiondef(oid) || ';' as text from pg_proc where pronamespace = ${schema}::regnamespace
     order by proname collate "C", oid::regprocedure::text collate "C"`;
-  return rows.map(({ text }) => text);
-}
 
-async function commentsOf(db: Db, schema: string): Promise<string[]> {
-  const { rows } = await db.sql<{ text: string }>`
+const commentsOf = (db: Db, schema: string) => db.sql<{ text: string }>`
     select format('comment on %s is %L;', what, description) as text from (
       select case d.objsubid
           when 0 then case c.relkind when 'v' then 'view ' else 'table ' end || c.oid::regclass
@@ -80,5 +71,3 @@ async function commentsOf(db: Db, schema: string): Promise<string[]> {
       select format('schema %I', ${schema}::text), obj_description(${schema}::regnamespace, 'pg_namespace'), '', 0
     ) as comments
     order by relname collate "C", objsubid, what collate "C"`;
-  return rows.map(({ text }) => text);
-}

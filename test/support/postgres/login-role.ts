@@ -2,15 +2,12 @@ import { sql } from 'kysely';
 import { type MigratedDatabase, openTestDatabase } from '../databases/migrated-database.ts';
 import { createReaderLogin } from './reader-login.ts';
 
-/** Connections at most: sessions of one user that do something together. */
-const SESSIONS = 20;
-
 export type LoginRole = Awaited<ReturnType<typeof createLoginRole>>;
 
 /** A login with the rights of the groups and no others. */
 export async function createLoginRole(database: MigratedDatabase, groups: readonly string[]) {
   const login = await createReaderLogin(database.url, groups);
-  const opened = await openTestDatabase(login.url, { max: SESSIONS });
+  const opened = await openTestDatabase(login.url, { max: 20 });
   return {
     ...opened,
     name: login.name,

@@ -36,8 +36,8 @@ export type MachineServer = Awaited<ReturnType<typeof startMachineServer>>;
 export async function startMachineServer() {
   if (MACHINE_POSTGRES === undefined) throw new Error(MISSING);
   const folder = await mkdtemp(join(tmpdir(), 'machine-postgres-'));
-  const { bin: pgBin } = MACHINE_POSTGRES;
-  const server = await startTestServer(folder, { pgBin, settings: { max_wal_size: '4GB' } });
+  const more = { pgBin: MACHINE_POSTGRES.bin, settings: { max_wal_size: '4GB' } };
+  const server = await startTestServer(folder, more);
   return {
     /** Of its superuser. */
     url: server.url,

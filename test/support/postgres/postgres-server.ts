@@ -22,16 +22,15 @@ export async function setup(project: TestProject): Promise<void> {
 }
 
 let server: TestServer | undefined;
-
 let container: StartedPostgreSqlContainer | undefined;
 let folder: string | undefined;
 
 async function chooseServer(): Promise<TestServer> {
   const templates = templatePrefix();
-  const { TEST_DATABASE_URL: url, TEST_POSTGRES: kind, TEST_POSTGRES_IMAGE: image } = process.env;
-  const { TEST_CITUS: citus } = process.env;
-  if (citus !== undefined && citus !== '') return clusterAt(citus);
-  if (url !== undefined && url !== '') return { kind: 'given', url, templates, workers: [] };
+  const { TEST_DATABASE_URL: url = '', TEST_CITUS: citus = '' } = process.env;
+  const { TEST_POSTGRES: kind = '', TEST_POSTGRES_IMAGE: image } = process.env;
+  if (citus !== '') return clusterAt(citus);
+  if (url !== '') return { kind: 'given', url, templates, workers: [] };
   if (kind === 'testcontainers') {
     // Loaded only where wanted: it is large.
     const { PostgreSqlContainer } = await import('@testcontainers/postgresql');
@@ -40,7 +39,7 @@ async function chooseServer(): Promise<TestServer> {
       .start();
     return { kind: 'given', url: container.getConnectionUri(), templates, workers: [] };
   }
-  if (kind !== undefined && kind !== '' && kind !== 'embedded') {
+  if (kind !== '' && kind !== 'embedded') {
     throw new Error(`TEST_POSTGRES is ${kind}: it may be embedded or testcontainers`);
   }
   await sweep();
@@ -59,27 +58,17 @@ export async function teardown(): Promise<void> {
   if (folder !== undefined) await removeTestServer(folder);
 }
 
-function templatePrefix(): string {
-  return `template_${randomBytes(6).toString('hex')}_`;
-}
+const templatePrefix = (): string => `template_${randomBytes(6).toString('hex')}_`;
 
 /** A Citus cluster, by its coordinator, as the server of tests. */
 export async function clusterAt(coordinator: string): Promise<GivenServer> {
-  const workers = await workersOf(coordinator);
-  return { kind: 'given', url: coordinator, templates: templatePrefix(), workers };
-}
-
-async function workersOf(coordinator: string): Promise<string[]> {
-  const rows = await ask<{ host: string; port: number }>(
+  const nodes = await ask<{ hostname: string; port: string }>(
     coordinator,
-    `select nodename as host, nodeport as port from pg_dist_node where groupid <> 0 and isactive and noderole = 'primary'`,
+    `select nodename as hostname, nodeport::text as port from pg_dist_node
+     where groupid <> 0 and isactive and noderole = 'primary'`,
   );
-  return rows.map(({ host, port }) => {
-    const url = new URL(coordinator);
-    url.hostname = host;
-    url.port = String(port);
-    return url.href;
-  });
+  const workers = nodes.map((node) => Object.assign(new URL(coordinator), node).href);
+  return { kind: 'given', url: coordinator, templates: templatePrefix(), workers };
 }
 
 const PREFIX = 'research-mirror-test-';

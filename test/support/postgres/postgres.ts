@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { inject } from 'vitest';
@@ -71,9 +72,9 @@ export async function copyTestDatabase(
       await onConnection(node, async (there) => {
         // What a node of Citus does in the background keeps a connection to each database.
         await there.query(`alter database ${old} allow_connections false`);
-        await there.query('select pg_terminate_backend(pid, 5000) from pg_stat_activity where datname = $1', [
-          old,
-        ]);
+        await there.query(
+          `select pg_terminate_backend(pid, 5000) from pg_stat_activity where datname = '${old}'`,
+        );
         await there.query(`alter database ${old} rename to ${name}`);
       });
     }
@@ -89,9 +90,7 @@ async function createDatabase(how: string, nodes: readonly string[]): Promise<Te
   url.pathname = `/${name}`;
   return {
     url: url.href,
-    drop: async () => {
-      await onEachNode(nodes, `drop database if exists ${name} with (force)`);
-    },
+    drop: () => onEachNode(nodes, `drop database if exists ${name} with (force)`),
   };
 }
 
@@ -103,26 +102,19 @@ async function allNodes(): Promise<readonly string[]> {
 /** Removes what `copyTestDatabase` copied. */
 export async function dropTemplates(nodes: readonly string[], templates: string): Promise<void> {
   for (const node of nodes) {
-    await onConnection(node, async (client) => {
-      const { rows } = await client.query<{ datname: string }>(
-        'select datname from pg_database where starts_with(datname, $1)',
-        [templates],
-      );
-      for (const { datname } of rows) await client.query(`drop database if exists ${datname} with (force)`);
-    });
+    const found = `select datname from pg_database where starts_with(datname, '${templates}')`;
+    for (const { datname } of await ask<{ datname: string }>(node, found))
+      await ask(node, `drop database if exists ${datname} with (force)`);
   }
 }
 
-let known: Promise<string> | undefined;
+let known: Promise<{ readonly url: string }> | undefined;
 
 /** URL of the run's server, for tests that need the server itself; its user may create databases. */
-export function serverUrl(): Promise<string> {
+export async function serverUrl(): Promise<string> {
   const server = inject('testServer');
-  known ??=
-    server.kind === 'given'
-      ? Promise.resolve(server.url)
-      : joinTestServer(server.folder).then((at) => at.url);
-  return known;
+  known ??= server.kind === 'given' ? Promise.resolve(server) : joinTestServer(server.folder);
+  return (await known).url;
 }
 
 /** The embedded server of a run; workers leave without a stop, so it stays for the next file. */
@@ -149,16 +141,10 @@ export function startTestServer(
 
 /** Stops a run's server, if it ever started, and removes all of it. */
 export async function removeTestServer(folder: string): Promise<void> {
-  const elsewhere = await contentOf(join(folder, 'pg18-location'));
-  if ((await contentOf(join(folder, 'pg18-password'))) !== undefined) {
-    await (await joinTestServer(folder)).stop();
-  }
+  const elsewhere = await readFile(join(folder, 'pg18-location'), 'utf8').catch(() => undefined);
+  if (existsSync(join(folder, 'pg18-password'))) await (await joinTestServer(folder)).stop();
   if (elsewhere !== undefined) await rm(elsewhere.trim(), { recursive: true, force: true });
   await rm(folder, { recursive: true, force: true });
-}
-
-function contentOf(file: string): Promise<string | undefined> {
-  return readFile(file, 'utf8').catch(() => undefined);
 }
 
 /** Runs a statement on each server, one after another. */

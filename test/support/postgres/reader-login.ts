@@ -10,13 +10,9 @@ export type ReaderLogin = Awaited<ReturnType<typeof createReaderLogin>>;
 export async function createReaderLogin(url: string, groups: readonly string[] = ['mirror_reader']) {
   const name = `test_${randomBytes(6).toString('hex')}`;
   const password = randomBytes(12).toString('hex');
-  const run = async (text: string): Promise<void> => {
-    await ask(url, text);
-  };
   const member = groups.length > 0 ? `in role ${groups.join()}` : '';
-  await run(`create role ${name} login password '${password}' ${member}`);
-  const own = new URL(url);
-  own.username = name;
-  own.password = password;
-  return { name, url: own.href, drop: () => run(`drop owned by ${name}; drop role ${name}`) };
+  await ask(url, `create role ${name} login password '${password}' ${member}`);
+  const { href } = Object.assign(new URL(url), { username: name, password });
+  const drop = async () => void (await ask(url, `drop owned by ${name}; drop role ${name}`));
+  return { name, url: href, drop };
 }

@@ -1,11 +1,10 @@
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import { startEmbedded } from '@research-mirror/embedded-postgres/start';
-import { systemClock } from '@research-mirror/runtime/clock';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
 import { openTestDatabase } from '../../support/databases/migrated-database.ts';
 import { rowsOf } from '../../support/mirror/copied-mirror.ts';
-import { createTestDatabase, type TestDatabase } from '../../support/postgres/postgres.ts';
+import { createTestDatabase, startTestServer, type TestDatabase } from '../../support/postgres/postgres.ts';
+import { ask } from '../../support/postgres/on-connection.ts';
 import {
   isMachinePostgresTested,
   removeDataFolder,
@@ -36,9 +35,11 @@ function dataDir(name: string): string {
 }
 
 /** The embedded Postgres of that folder as the mirror. */
-function mirrorIn(folder: string): Environment {
-  return { DATABASE_URL: undefined, MIRROR_DATA_DIR: folder, MIRROR_PG_PORT: '0' };
-}
+const mirrorIn = (folder: string): Environment => ({
+  DATABASE_URL: undefined,
+  MIRROR_DATA_DIR: folder,
+  MIRROR_PG_PORT: '0',
+});
 
 async function asked(env: Environment, query: string): Promise<unknown> {
   const { code, stdout, stderr } = await system.run(['sql', '--json', query], env);
@@ -47,34 +48,21 @@ async function asked(env: Environment, query: string): Promise<unknown> {
 }
 
 async function rowsAt(url: string): Promise<Map<string, string[]>> {
-  const database = await openTestDatabase(url);
+  const { db, close } = await openTestDatabase(url);
   try {
-    return await rowsOf(database.db);
+    return await rowsOf(db);
   } finally {
-    await database.close();
+    await close();
   }
 }
 
 async function rowsIn(folder: string): Promise<Map<string, string[]>> {
-  const server = await startEmbedded({
-    dataDir: folder,
-    port: 'free',
-    program: 'research-mirror tests',
-    log: { info: () => {}, warn: () => {} },
-    clock: systemClock,
-  });
+  const server = await startTestServer(folder);
   try {
     return await rowsAt(server.url);
   } finally {
     await server.stop();
   }
-}
-
-async function isEmpty(url: string): Promise<boolean> {
-  const database = await openTestDatabase(url);
-  const { rows } = await database.db.sql`select 1 from pg_namespace where nspname like 'mirror%'`;
-  await database.close();
-  return rows.length === 0;
 }
 
 describe('copy', () => {
@@ -89,11 +77,6 @@ describe('copy', () => {
     expect(copied.stdout).toContain('submissions release');
     const here = mirrorIn(folder);
     expect(await asked(here, 'select state from submissions')).toEqual([{ state: 'held' }]);
-    expect(await system.run(['copy', '--data-dir', folder])).toMatchObject({
-      code: 1,
-      stdout: '',
-      stderr: expect.stringContaining('the target has a mirror in schema "mirror" already') as string,
-    });
 
     await system.sync(['--full'], { env: here });
     expect(await system.run(['verify'], here)).toMatchObject({ code: 0 });
@@ -106,20 +89,17 @@ describe('copy', () => {
     expect(await system.sandbox.control.operations()).toEqual([]);
     expect(await system.run(['submissions', 'release'], here)).toMatchObject({ code: 0 });
     const daemon = await system.daemon(here);
-    await eventually(
-      'what was queued to be sent',
-      async () => (await system.sandbox.control.operations()).length === 1,
-    );
+    const sent = async () => (await system.sandbox.control.operations()).length;
+    await eventually('what was queued to be sent', async () => (await sent()) === 1);
     await daemon.stop();
   });
 
   it('is one moment of a mirror whose daemon runs', async () => {
     system = await createSystem();
     const daemon = await system.daemon();
-    await eventually('the jobs to be mirrored', async () => {
-      const { rows } = await system.db.query<{ n: string }>('select count(*) as n from mirror.research_jobs');
-      return rows[0]?.n === '300';
-    });
+    await eventually('the jobs to be mirrored', () =>
+      system.one<boolean>('select count(*) = 300 from mirror.research_jobs'),
+    );
     place = await createTestDatabase();
     const copied = await system.run(['copy', '--json'], { MIRROR_COPY_TO: place.url });
     expect(copied).toMatchObject({ code: 0, stderr: expect.not.stringContaining('Warning') as string });
@@ -135,38 +115,25 @@ describe('copy', () => {
   it('says what is wrong with a target, and shows no password', async () => {
     system = await createSystem();
     place = await createTestDatabase();
-    const wrong = new URL(place.url);
-    wrong.password = 'hunter-password';
-    wrong.username = 'nobody_here';
-    const cases: readonly (readonly [readonly string[], Environment, number, RegExp])[] = [
-      [['copy'], {}, 2, /copy where to\? Set MIRROR_COPY_TO/],
-      [['copy', wrong.href], {}, 2, /stands in MIRROR_COPY_TO.* not on the command line/],
-      [['copy', '--data-dir', wrong.href], {}, 2, /stands in MIRROR_COPY_TO.* not on the command line/],
-      [['copy', '--data-dir', 'x'], { MIRROR_COPY_TO: place.url }, 2, /--data-dir, and not both/],
-      [['copy'], { MIRROR_COPY_TO: 'mysql://hunter-password' }, 2, /MIRROR_COPY_TO: is no connection URL/],
-      [
-        ['copy'],
-        { MIRROR_COPY_TO: wrong.href },
-        3,
-        /the target: .*check user and password in MIRROR_COPY_TO/,
-      ],
-      [
-        ['copy'],
-        { MIRROR_COPY_TO: system.databaseUrl },
-        1,
-        /the target has a mirror in schema "mirror" already/,
-      ],
+    const login = { username: 'nobody_here', password: 'hunter-password' };
+    const wrong = Object.assign(new URL(place.url), login).href;
+    const elsewhere = /stands in MIRROR_COPY_TO.* not on the command line/;
+    const cases: readonly (readonly [readonly string[], string | undefined, number, RegExp])[] = [
+      [[], undefined, 2, /copy where to\? Set MIRROR_COPY_TO/],
+      [[wrong], undefined, 2, elsewhere],
+      [['--data-dir', wrong], undefined, 2, elsewhere],
+      [['--data-dir', 'x'], place.url, 2, /--data-dir, and not both/],
+      [[], 'mysql://hunter-password', 2, /MIRROR_COPY_TO: is no connection URL/],
+      [[], wrong, 3, /the target: .*check user and password in MIRROR_COPY_TO/],
+      [[], system.databaseUrl, 1, /the target has a mirror in schema "mirror" already/],
     ];
-    for (const [args, env, code, message] of cases) {
-      const outcome = await system.run(args, env);
-      expect(outcome, `of ${args.join(' ')}`).toMatchObject({
-        code,
-        stdout: '',
-        stderr: expect.stringMatching(message) as string,
-      });
+    for (const [args, MIRROR_COPY_TO, code, message] of cases) {
+      const outcome = await system.run(['copy', ...args], { MIRROR_COPY_TO });
+      const stderr = expect.stringMatching(message) as string;
+      expect(outcome, `of ${args.join(' ')}`).toMatchObject({ code, stdout: '', stderr });
       expect(outcome.stderr).not.toContain('hunter');
     }
-    expect(await isEmpty(place.url)).toBe(true);
+    expect(await ask(place.url, `select from pg_namespace where nspname like 'mirror%'`)).toEqual([]);
   });
 });
 
@@ -174,12 +141,9 @@ describe.runIf(isMachinePostgresTested('copy to another PostgreSQL'))('copy to a
   it('and back has every row of every table', async () => {
     system = await createFrozenSystem();
     await system.sync(['--full']);
-    const { rows } = await system.db.query<{ job: string }>(
-      'select min(job_id)::text as job from mirror.research_jobs',
-    );
-    const job = rows[0]?.job ?? '';
+    const id = await system.one<string>('select min(job_id)::text from mirror.research_jobs');
     const fields = { note: 'tab\tline\n\\.', late_field: 1.5 };
-    await system.sandbox.control.mutate({ op: 'update', collection: 'research_jobs', id: job, fields });
+    await system.sandbox.control.mutate({ op: 'update', collection: 'research_jobs', id, fields });
     await system.sync(['--full']);
     await system.db.query(`select mirror.submit('research', '{"company_url": "https://a.example"}')`);
     const [first, last] = [dataDir('first'), dataDir('last')];

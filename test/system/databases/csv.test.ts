@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Outcome } from '../../support/processes/program.ts';
 import { openRecipeShell, type RecipeShell } from '../../support/processes/recipe-shell.ts';
 import { shellRecipes } from '../../support/rules/recipes.ts';
 
@@ -74,48 +73,31 @@ describe('sql --csv', () => {
     expect(bytes).toBeGreaterThan(300_000 * 1_024);
   });
 
-  it('ends with 3 where its file takes only a part of what was printed', async () => {
+  it.each([
     // The system takes what fits below the limit (4 KB), and fails only what comes next; here nothing comes next.
+    ['where its file takes only a part of what was printed', 'ulimit -f 4; ', 'full.csv', 'EFBIG'],
+    ['where a device is full', '', '/dev/full', 'ENOSPC'],
+  ])('ends with 3 %s', async (_, limit, file, error) => {
     const text = `select repeat('x', 100) as x from generate_series(1, 60)`;
-    const { code, stderr } = await shell.run(
-      `ulimit -f 4; npx research-mirror sql --csv "${text}" > full.csv`,
-    );
-    expect(readFileSync(shell.path('full.csv'))).toHaveLength(4 * 1024);
-    expect({ code, stderr }).toEqual({
-      code: 3,
-      stderr: expect.stringMatching(/^research-mirror: the output can't be written: EFBIG: .*\n$/) as string,
-    });
-  });
-
-  it('ends with 3 where a device is full', async () => {
-    const { code, stderr } = await shell.run('npx research-mirror sql --csv "select 1" > /dev/full');
-    expect({ code, stderr }).toEqual({
-      code: 3,
-      stderr: expect.stringMatching(/^research-mirror: the output can't be written: ENOSPC/) as string,
-    });
+    const { code, stderr } = await shell.run(`${limit}npx research-mirror sql --csv "${text}" > ${file}`);
+    const message = expect.stringMatching(`^research-mirror: the output can't be written: ${error}: .*\n$`);
+    expect({ code, stderr }).toEqual({ code: 3, stderr: message as string });
+    if (file === 'full.csv') expect(readFileSync(shell.path(file))).toHaveLength(4 * 1024);
   });
 });
 
-describe('the recipe of a table as CSV', () => {
-  const runRecipe = async (): Promise<Pick<Outcome, 'code' | 'stderr'>> => {
-    const [recipe = ''] = await shellRecipes('As CSV and as Parquet');
-    return shell.run(recipe);
-  };
-
-  it('replaces the file only when it is whole', async () => {
-    expect(await runRecipe()).toMatchObject({ code: 0, stderr: '' });
-    const whole = readFileSync(shell.path('jobs.csv'), 'utf8');
-    expect(whole.split('\r\n')).toHaveLength(5_002);
-    await superuser.query(`insert into mirror.research_jobs
-      (_user_id, job_id, status, _raw, _hash, _change_id, _first_seen_at, _changed_at)
-      values (1, 9000, repeat('x', 65 * 1024 * 1024), '{}', '', 9000, now(), now())`);
-    const refused = await runRecipe();
-    await superuser.query('delete from mirror.research_jobs where job_id = 9000');
-    expect(refused).toMatchObject({
-      code: 1,
-      stderr: expect.stringContaining('a row of the answer has 66 MiB, and 64 MiB is the most') as string,
-    });
-    expect(readFileSync(shell.path('jobs.csv.partial'), 'utf8')).toContain('_user_id,job_id');
-    expect(readFileSync(shell.path('jobs.csv'), 'utf8')).toBe(whole);
-  });
+it('the recipe of a table as CSV replaces the file only when it is whole', async () => {
+  const [recipe = ''] = await shellRecipes('As CSV and as Parquet');
+  expect(await shell.run(recipe)).toMatchObject({ code: 0, stderr: '' });
+  const whole = readFileSync(shell.path('jobs.csv'), 'utf8');
+  expect(whole.split('\r\n')).toHaveLength(5_002);
+  await superuser.query(`insert into mirror.research_jobs
+    (_user_id, job_id, status, _raw, _hash, _change_id, _first_seen_at, _changed_at)
+    values (1, 9000, repeat('x', 65 * 1024 * 1024), '{}', '', 9000, now(), now())`);
+  const refused = await shell.run(recipe);
+  await superuser.query('delete from mirror.research_jobs where job_id = 9000');
+  const message = expect.stringContaining('a row of the answer has 66 MiB, and 64 MiB is the most') as string;
+  expect(refused).toMatchObject({ code: 1, stderr: message });
+  expect(readFileSync(shell.path('jobs.csv.partial'), 'utf8')).toContain('_user_id,job_id');
+  expect(readFileSync(shell.path('jobs.csv'), 'utf8')).toBe(whole);
 });

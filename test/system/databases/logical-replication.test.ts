@@ -1,13 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
 import { type Cluster, createSite, type Site } from '../../support/databases/cluster.ts';
-import {
-  migrateTo,
-  openTestDatabase,
-  type MigratedDatabase,
-} from '../../support/databases/migrated-database.ts';
+import { migrateTo, opened, type MigratedDatabase } from '../../support/databases/migrated-database.ts';
 import { MirroredAccount } from '../../support/mirror/mirrored-account.ts';
 import { ROOT } from '../../support/rules/source-files.ts';
 
@@ -15,7 +11,6 @@ let site: Site;
 let mirror: Cluster;
 let warehouse: Cluster;
 let database: MigratedDatabase;
-let account: MirroredAccount;
 
 /** The statements of docs/operations.md, "Into a warehouse: logical replication": for the mirror, for the warehouse, and the subscription. */
 function documented(): readonly string[] {
@@ -29,13 +24,9 @@ beforeAll(async () => {
   [mirror, warehouse] = [await site.cluster(), await site.cluster()];
   await Promise.all([mirror.start({ wal_level: 'logical' }), warehouse.start({ wal_level: 'logical' })]);
   await migrateTo(mirror.url, 'mirror');
-  database = { ...(await openTestDatabase(mirror.url)), url: mirror.url, drop: () => Promise.resolve() };
-  account = await MirroredAccount.make(database, '1');
+  database = await opened({ url: mirror.url, drop: () => site.remove() }, {});
 });
-afterAll(async () => {
-  await database.close();
-  await site.remove();
-});
+afterAll(() => database.drop());
 
 const TABLES = [
   ['research_jobs', '_user_id, job_id, status, _changed_at, _change_id, _deleted_at, _raw'],
@@ -44,39 +35,30 @@ const TABLES = [
   ['forgotten', '_user_id, collection, key_hash, _change_id'],
 ] as const;
 
-async function rowsOf(cluster: Cluster): Promise<unknown> {
+async function rowsOf(cluster: Cluster): Promise<string> {
   const found = TABLES.map(([table, columns]) =>
-    cluster.ask<Record<string, unknown>>(
-      `select ${columns} from mirror.${table} order by _user_id, _change_id`,
-    ),
+    cluster.ask(`select ${columns} from mirror.${table} order by _user_id, _change_id`),
   );
-  return Promise.all(found);
+  return JSON.stringify(await Promise.all(found));
 }
+const follows = (what: string) =>
+  eventually(what, async () => (await rowsOf(warehouse)) === (await rowsOf(mirror)));
 
-async function follows(what: string): Promise<void> {
-  await eventually(
-    what,
-    async () => JSON.stringify(await rowsOf(warehouse)) === JSON.stringify(await rowsOf(mirror)),
-  );
-}
-
-describe('a warehouse by logical replication', () => {
-  it('follows rows, history, deletions and new fields, as the documents set it up', async () => {
-    const [onMirror = '', inWarehouse = '', subscription = ''] = documented();
-    await account.page('research_jobs', '[{"job_id": 2, "status": "a"}, {"job_id": 1, "status": "a"}]');
-    await mirror.ask(onMirror);
-    await warehouse.ask(inWarehouse);
-    const address = `host=127.0.0.1 port=${mirror.port} dbname=postgres user=warehouse`;
-    await warehouse.ask(subscription.replace(/host=.* user=warehouse/, address));
-    await follows('the first copy');
-    await account.page('research_jobs', '[{"job_id": 2, "status": "b", "a_new_field": 1}]');
-    await account.page('list_items', '[{"id": "i1", "another_new_field": true}]', { parent: '5' });
-    await follows('changes with fields that the warehouse has no columns for');
-    await mirror.ask(`delete from mirror.research_jobs where job_id = 1;
+it('a warehouse follows rows, history, deletions and new fields by logical replication, as the documents set it up', async () => {
+  const [onMirror = '', inWarehouse = '', subscription = ''] = documented();
+  const account = await MirroredAccount.make(database, '1');
+  await account.page('research_jobs', '[{"job_id": 2, "status": "a"}, {"job_id": 1, "status": "a"}]');
+  await mirror.ask(onMirror);
+  await warehouse.ask(inWarehouse);
+  const address = `host=127.0.0.1 port=${mirror.port} dbname=postgres user=warehouse`;
+  await warehouse.ask(subscription.replace(/host=.* user=warehouse/, address));
+  await follows('the first copy');
+  await account.page('research_jobs', '[{"job_id": 2, "status": "b", "a_new_field": 1}]');
+  await account.page('list_items', '[{"id": "i1", "another_new_field": true}]', { parent: '5' });
+  await follows('changes with fields that the warehouse has no columns for');
+  await mirror.ask(`delete from mirror.research_jobs where job_id = 1;
       insert into mirror.forgotten values (1, 'research_jobs', '\\x00', 1, now())`);
-    await follows('a deletion');
-    expect(
-      await warehouse.ask('select apply_error_count::int as errors from pg_stat_subscription_stats'),
-    ).toEqual([{ errors: 0 }]);
-  });
+  await follows('a deletion');
+  const errors = 'select apply_error_count::int as errors from pg_stat_subscription_stats';
+  expect(await warehouse.ask(errors)).toEqual([{ errors: 0 }]);
 });

@@ -1,9 +1,9 @@
-import pg from 'pg';
 import { afterEach, describe, expect, it } from 'vitest';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
 import { isPgbouncerTested, startPgbouncer } from '../../support/databases/pgbouncer.ts';
 import { differences } from '../../support/mirror/mirror-truth.ts';
 import { createTestDatabase } from '../../support/postgres/postgres.ts';
+import { ask } from '../../support/postgres/on-connection.ts';
 import { createSystem } from '../../support/processes/system.ts';
 
 /** What a DBA may have set for a login, and what would change how the program's SQL is read or printed. */
@@ -46,50 +46,36 @@ afterEach(async () => {
 });
 
 /** A login for which every switch is turned, and each of `TURNED`, in a database where nothing is yet. */
-async function turnedLogin(): Promise<{
-  readonly url: string;
-  readonly own: Awaited<ReturnType<typeof createTestDatabase>>;
-}> {
+async function turnedLogin() {
   const own = await createTestDatabase();
-  const admin = new pg.Client({ connectionString: own.url });
-  await admin.connect();
-  const name = `${new URL(own.url).pathname.slice(1)}_login`;
+  const database = new URL(own.url).pathname.slice(1);
+  const name = `${database}_login`;
   ends.push(async () => {
-    await admin.query(`drop owned by ${name} cascade`);
-    await admin.query(`drop role ${name}`);
-    await admin.end();
+    await ask(own.url, `drop owned by ${name} cascade`, `drop role ${name}`);
     await own.drop();
   });
-  await admin.query(`create role ${name} login createrole password 'turned'`);
-  await admin.query(`grant create on database ${new URL(own.url).pathname.slice(1)} to ${name}`);
-  await admin.query(`load 'plpgsql'`);
-  const { rows } = await admin.query<{ name: string; type: string; value: string }>(
-    `select name, vartype as type, setting as value from pg_settings
+  const settings = await ask<{ setting: string; type: string; value: string }>(
+    own.url,
+    `create role ${name} login createrole password 'turned'; grant create on database ${database} to ${name};
+     create table public.victim (a int); alter table public.victim owner to ${name}; load 'plpgsql'`,
+    `select name as setting, vartype as type, setting as value from pg_settings
      where context in ('user', 'superuser') and category not like 'Developer%' and name !~ '^(log_|track_|debug_)'`,
   );
-  let count = 0;
-  for (const { name: setting, type, value } of rows) {
-    const turned =
-      TURNED[setting] ??
-      (type === 'bool' && !LEFT.has(setting) ? (value === 'on' ? 'off' : 'on') : undefined);
-    if (turned === undefined) continue;
-    await admin.query(`alter role ${name} set ${setting} = '${turned}'`);
-    count += 1;
-  }
-  expect(count).toBeGreaterThan(50);
-  await admin.query('create table public.victim (a int)');
-  await admin.query(`alter table public.victim owner to ${name}`);
-  const url = new URL(own.url);
-  url.username = name;
-  url.password = 'turned';
-  const login = new pg.Client({ connectionString: url.href });
-  await login.connect();
-  const seen = await login.query(
+  const turned = settings.flatMap(({ setting, type, value }) => {
+    const other = type === 'bool' && !LEFT.has(setting) ? (value === 'on' ? 'off' : 'on') : undefined;
+    const to = TURNED[setting] ?? other;
+    return to === undefined ? [] : [`alter role ${name} set ${setting} = '${to}'`];
+  });
+  expect(turned.length).toBeGreaterThan(50);
+  // The same session: settings of plpgsql are known once it is loaded.
+  await ask(own.url, `load 'plpgsql'`, ...turned);
+  const { href: url } = Object.assign(new URL(own.url), { username: name, password: 'turned' });
+  const [seen] = await ask(
+    url,
     `select current_setting('standard_conforming_strings') || ' ' || current_setting('datestyle') as seen`,
   );
-  expect(seen.rows).toEqual([{ seen: 'off German, DMY' }]);
-  await login.end();
-  return { url: url.href, own };
+  expect(seen).toEqual({ seen: 'off German, DMY' });
+  return { url, own };
 }
 
 const WAYS = isPgbouncerTested() ? (['directly', 'through pgbouncer'] as const) : (['directly'] as const);
@@ -118,10 +104,8 @@ describe('a login for which every setting is another than usual', () => {
       seen_at: '01/02/2026',
       "it's": 1,
     };
-    await control.mutate(
-      { op: 'insert', collection: 'research_jobs', id: '901', fields },
-      { op: 'insert', collection: 'research_jobs', id: '902', fields },
-    );
+    const insert = { op: 'insert', collection: 'research_jobs', fields } as const;
+    await control.mutate({ ...insert, id: '901' }, { ...insert, id: '902' });
     for (let pass = 0; pass < 2; pass += 1) await system.sync(['--full'], { env });
     expect(await differences(system)).toEqual([]);
     const comments = await system.db.query<{ text: string }>(
@@ -135,9 +119,8 @@ describe('a login for which every setting is another than usual', () => {
     await system.db.query(`update mirror.research_jobs set _changed_at = _changed_at - interval '1 hour',
         _first_seen_at = _first_seen_at - interval '1 hour'`);
     await system.sync(['--full'], { env });
-    expect(
-      (await system.db.query('select job_id from mirror.research_jobs where _deleted_at is not null')).rows,
-    ).toEqual([{ job_id: '901' }]);
+    const deleted = 'select job_id from mirror.research_jobs where _deleted_at is not null';
+    expect((await system.db.query(deleted)).rows).toEqual([{ job_id: '901' }]);
     expect((await system.run(['verify', '--json'], env)).code).toBe(0);
 
     const daemon = await system.daemon(env);
@@ -149,8 +132,6 @@ describe('a login for which every setting is another than usual', () => {
     });
     expect(report.stderr).toBe('');
     expect((await daemon.stop()).code).toBe(0);
-    expect((await system.db.query('select count(*)::int as n from mirror.quarantine')).rows).toEqual([
-      { n: 0 },
-    ]);
+    expect((await system.db.query('select from mirror.quarantine')).rows).toEqual([]);
   });
 });

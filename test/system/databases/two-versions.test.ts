@@ -2,11 +2,10 @@ import { copyFile, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { programVersion } from '../../../src/config/program.ts';
-import { openDatabase } from '../../../src/postgres/pool.ts';
 import { migrate, MIGRATION_BOUNDS } from '../../../src/postgres/run-migrations.ts';
 import { systemClock } from '@research-mirror/runtime/clock';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
-import { MIGRATIONS } from '../../support/databases/migrated-database.ts';
+import { MIGRATIONS, openTestDatabase } from '../../support/databases/migrated-database.ts';
 import { differences } from '../../support/mirror/mirror-truth.ts';
 import { createFrozenSystem, type System } from '../../support/processes/system.ts';
 import { folderForEach } from '@research-mirror/runtime/testing/folder-for-each';
@@ -37,17 +36,12 @@ const ADDITIONS = `
 /** A newer program, whose last migration states `oldest`, migrates the database. */
 async function upgrade(oldest: string): Promise<void> {
   await writeFile(join(folder.path, '9000_later.sql'), `-- oldest program: ${oldest}\n${ADDITIONS}`);
-  const database = await openDatabase({
-    url: system.databaseUrl,
-    schema: 'mirror',
-    program: 'newer',
-    bounds: MIGRATION_BOUNDS,
-  });
+  const { db, close } = await openTestDatabase(system.databaseUrl, { bounds: MIGRATION_BOUNDS });
+  const options = { db, folder: folder.path, version: '99.0.0', clock: systemClock };
   try {
-    const options = { db: database.db, folder: folder.path, version: '99.0.0', clock: systemClock };
     expect((await migrate(options)).applied).toEqual(['9000_later']);
   } finally {
-    await database.close();
+    await close();
   }
 }
 
@@ -56,13 +50,12 @@ async function change(status: string): Promise<void> {
   await system.sandbox.control.mutate(insert, insert);
 }
 
-const equal = async (): Promise<boolean> => (await differences(system)).length === 0;
-
 describe('in a rolling upgrade', () => {
   it('the older program runs on, begins again, and does every command on the newer schema', async () => {
     const daemon = await system.daemon();
     await upgrade(programVersion());
     await change('queued');
+    const equal = async () => (await differences(system)).length === 0;
     await eventually('the daemon that ran before to go on', equal);
     expect(await daemon.stop()).toMatchObject({ code: 0 });
 
@@ -74,9 +67,7 @@ describe('in a rolling upgrade', () => {
     const again = await system.daemon();
     expect(await system.run(['submit', 'list', '--data', '{"name":"l"}'])).toMatchObject({ code: 0 });
     expect(await again.stop()).toMatchObject({ code: 0 });
-    expect((await system.db.query('select later from mirror.research_jobs limit 1')).rows).toEqual([
-      { later: null },
-    ]);
+    expect(await system.one('select later from mirror.research_jobs limit 1')).toBeNull();
   });
 
   it('a program that is older than the newer one allows is refused, and touches nothing', async () => {

@@ -7,7 +7,7 @@ import { eventually } from '@research-mirror/runtime/testing/eventually';
 import type { Problem } from '../../../src/status/problem.ts';
 import type { StatusReport } from '../../../src/status/status-report.ts';
 import { createSite, type Site, urlAt } from '../../support/databases/cluster.ts';
-import { examine, type Examination, settingOf } from '../../support/processes/doctor.ts';
+import { examine, settingOf } from '../../support/processes/doctor.ts';
 import { createSystem, type Daemon, type System } from '../../support/processes/system.ts';
 import { ask } from '../../support/postgres/on-connection.ts';
 
@@ -19,7 +19,7 @@ async function ready(): Promise<{ status: number; body: string }> {
   return { status: answer.status, body: await answer.text() };
 }
 
-const doctor = (): Promise<Examination> => examine(settingOf(system));
+const doctor = () => examine(settingOf(system));
 
 async function problems(): Promise<readonly Problem[]> {
   const { stdout } = await system.run(['status', '--json']);
@@ -65,11 +65,8 @@ describe.runIf(disk !== undefined)('a full disk', () => {
     await cluster.start({ autovacuum: 'off' });
     const { uid, gid } = statSync(cluster.location.pgData);
     chownSync(folder, uid, gid);
-    await ask(
-      cluster.url,
-      `create tablespace small location '${folder}'`,
-      'create database small tablespace small',
-    );
+    const place = `create tablespace small location '${folder}'`;
+    await ask(cluster.url, place, 'create database small tablespace small');
     system = await createSystem({}, { url: urlAt(cluster.port, 'small'), drop: () => cluster.stop() });
     await system.sync();
   });

@@ -16,13 +16,14 @@ import { dueLists } from '../../../support/mirror/due-lists.ts';
 
 const scene = installed();
 const { run } = scene;
-/** A new account for each test: a process knows what it did under a fence. */
 const opened = (): Fence => ({ userId: '7', owner: 'owner', token: '1' });
+/** Another one for each test: a process knows what it did under a fence. */
 let SEVEN: Fence;
 beforeEach(() => {
   SEVEN = opened();
 });
 const HOUR = `interval '1 hour'`;
+const HOUR_MS = 3_600_000;
 
 it('after the clock went back, nothing of an opened account waits for a time in the future', async () => {
   const { db } = scene.database;
@@ -35,11 +36,10 @@ it('after the clock went back, nothing of an opened account waits for a time in 
       values (7, 'k', 'other', 1, 5, now() + ${HOUR}, array[now() + ${HOUR}]);
     insert into mirror_sync.api_key (key_hash, _user_id, pinged_at) values ('k', 7, now() + ${HOUR});
     insert into mirror_sync.first_ping (key_hash, sent_at) values ('k', now() + ${HOUR})`);
-  const due = (): Promise<string[]> => dueLists(db, '7');
-  expect(await due()).toEqual([]);
+  expect(await dueLists(db, '7')).toEqual([]);
   await mendMoments(db, SEVEN);
   const soon = Date.now() + 20_000;
-  expect(await due()).toHaveLength(1);
+  expect(await dueLists(db, '7')).toHaveLength(1);
   const [suspect] = await suspectScopes(db, '7', 'lists');
   expect(suspect?.lastSuspectedAt.getTime()).toBeLessThan(soon);
   const { blocks } = await createBudgetStore(db, SEVEN).load('k');
@@ -56,7 +56,7 @@ it('times that may be in the future, or are not, stay as they are', async () => 
       values (7, 'lists', '1', 'snapshot', 1, now() + interval '2 s');
     insert into mirror_sync.slot_block (_user_id, key_hash, rate_group, block_id, size, valid_until, freed)
       values (7, 'k', 'other', 1, 5, now() + interval '9 s', array[now()])`);
-  const all = (): Promise<unknown[]> =>
+  const all = () =>
     run('select c.at, b.valid_until, b.freed from mirror_sync.candidate c, mirror_sync.slot_block b');
   const before = await all();
   await mendMoments(scene.database.db, SEVEN);
@@ -64,7 +64,7 @@ it('times that may be in the future, or are not, stay as they are', async () => 
 });
 
 describe('a step of the clock under an owner', () => {
-  const nothing = (): Promise<void> => Promise.resolve();
+  const nothing = () => Promise.resolve();
   /** An account with current times, its owner's connection, and a function that steps that connection's clock. */
   const owned = async () => {
     const step = await shadowClock(scene.database.url);
@@ -80,8 +80,8 @@ describe('a step of the clock under an owner', () => {
     return { db, step };
   };
   /** By how many minutes each time is later than when it was stored. */
-  const moved = async (): Promise<unknown> => {
-    const minutes = (moment: string): string => `round(extract(epoch from ${moment} - now()) / 60)::int`;
+  const moved = async () => {
+    const minutes = (moment: string) => `round(extract(epoch from ${moment} - now()) / 60)::int`;
     const rows = await run(`
       select ${minutes('s.last_read_at')} as read, ${minutes('s.polled_at')} as polled,
         ${minutes('s.complete_as_of')} as complete, ${minutes('c.at')} as suspected, ${minutes('b.valid_until')} as slots,
@@ -92,19 +92,12 @@ describe('a step of the clock under an owner', () => {
 
   it('back moves times in the future with it, and has the account opened again', async () => {
     const { db, step } = await owned();
-    await step(-3_600_000);
+    await step(-HOUR_MS);
     const write = vi.fn(nothing);
     await expect(fenced(db, SEVEN, write)).rejects.toThrow(/clock went back by 60 min: it is opened again/);
-    expect(await moved()).toEqual({
-      read: -60,
-      polled: -60,
-      complete: -120,
-      suspected: -60,
-      slots: -60,
-      freed: -59,
-      memory: { limit: 5 },
-      walking: false,
-    });
+    const state = { memory: { limit: 5 }, walking: false };
+    const read = { read: -60, polled: -60, complete: -120 };
+    expect(await moved()).toEqual({ ...read, suspected: -60, slots: -60, freed: -59, ...state });
     await expect(fenced(db, SEVEN, write)).rejects.toBeInstanceOf(ClockStepped);
     expect(write).not.toHaveBeenCalled();
     // Nothing happens twice. The row still belongs to its owner, which releases it.
@@ -114,33 +107,23 @@ describe('a step of the clock under an owner', () => {
 
   it('ahead moves waits with it, but not as of when rows are mirrored: the machine may have slept', async () => {
     const { db, step } = await owned();
-    await step(3_600_000);
+    await step(HOUR_MS);
     await expect(fenced(db, SEVEN, nothing)).rejects.toThrow(/clock went ahead by 60 min/);
-    expect(await moved()).toEqual({
-      read: 0,
-      polled: 0,
-      complete: -120,
-      suspected: 60,
-      slots: 60,
-      freed: 61,
-      memory: { limit: 5 },
-      walking: true,
-    });
+    const state = { memory: { limit: 5 }, walking: true };
+    const read = { read: 0, polled: 0, complete: -120 };
+    expect(await moved()).toEqual({ ...read, suspected: 60, slots: 60, freed: 61, ...state });
   });
 
-  it.each([-3_600_000, 3_600_000])('of %i ms loses no slot that its owner returns', async (byMs) => {
+  it.each([-HOUR_MS, HOUR_MS])('of %i ms loses no slot that its owner returns', async (byMs) => {
     const { db, step } = await owned();
     const before = Date.now();
     await step(byMs);
     const freed = [before + 60_000, before + 61_000];
-    await createBudgetStore(db, SEVEN).record({
-      keyHash: 'k',
-      blocks: [{ group: 'other', blockId: 1, freed }],
-      learnt: [],
-    });
-    const { blocks } = await createBudgetStore(db, opened()).load('k');
-    expect(blocks[0]?.freed).toHaveLength(2);
-    for (const [index, at] of blocks[0]?.freed.entries() ?? [])
+    const blocks = [{ group: 'other', blockId: 1, freed }] as const;
+    await createBudgetStore(db, SEVEN).record({ keyHash: 'k', blocks, learnt: [] });
+    const loaded = (await createBudgetStore(db, opened()).load('k')).blocks[0]?.freed ?? [];
+    expect(loaded).toHaveLength(2);
+    for (const [index, at] of loaded.entries())
       expect(Math.abs(at - (freed[index] ?? 0) - byMs)).toBeLessThan(5_000);
   });
 
@@ -153,7 +136,7 @@ describe('a step of the clock under an owner', () => {
     expect(await moved()).toMatchObject({ suspected: 0, slots: 0, walking: true });
   });
 
-  it.each([-3_600_000, 3_600_000])('of %i ms loses no outcome of a sent submission', async (aheadMs) => {
+  it.each([-HOUR_MS, HOUR_MS])('of %i ms loses no outcome of a sent submission', async (aheadMs) => {
     const { db, step } = await owned();
     await scene.open({ db });
     await scene.queue();
@@ -171,12 +154,10 @@ describe('a step of the clock under an owner', () => {
     accounts.add(SEVEN, () => void ended.push('7'));
     const steps: number[] = [];
     const { clock, asleep, next } = heldClock();
+    const program = { processId: 'owner', identity: await ownIdentity(), command: 'start', version: '9.9.9' };
     const heartbeat = createHeartbeat({
+      ...program,
       db,
-      processId: 'owner',
-      identity: await ownIdentity(),
-      command: 'start',
-      version: '9.9.9',
       clock,
       log: { info: () => {}, warn: () => {} },
       onClockStep: (byMs) => {
@@ -188,7 +169,7 @@ describe('a step of the clock under an owner', () => {
     await asleep();
     await next();
     expect(steps).toEqual([]);
-    await step(-3_600_000);
+    await step(-HOUR_MS);
     await next();
     await eventually('the end of the work', () => ended.length > 0);
     expect({ steps, ended }).toEqual({ steps: [-60], ended: ['7'] });

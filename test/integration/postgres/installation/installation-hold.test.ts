@@ -54,33 +54,29 @@ describe('a gap without a daemon', () => {
 describe('a step of the clock ahead', () => {
   /** A daemon's looks with submissions queued. Between the first two the database's clock steps. */
   const lookAfter = async (wallMs: number) => {
+    await open();
     const step = await shadowClock(scene.database.url);
     const { db } = await scene.opened(scene.database.url);
-    const held = heldClock();
+    const { clock, asleep, next } = heldClock();
     let wall = Date.now();
-    const service = createInstallation({
-      ...options({ db }),
-      log: { warn: () => {}, info: () => {} },
-      clock: { ...held.clock, now: () => wall },
-    });
+    const log = { warn: () => {}, info: () => {} };
+    const service = createInstallation({ ...options({ db }), log, clock: { ...clock, now: () => wall } });
     await service.start();
-    await held.asleep();
+    await asleep();
     await queue();
     await step(3_600_000);
     wall += wallMs;
-    await held.next();
+    await next();
     const claimed = await storeOf(7, { db }).claim('1');
     await service.stop();
     return { hold: service.hold()?.why, isSent: claimed !== undefined };
   };
 
   it('holds nothing, and queued submissions are sent within 4 s: the process ran all the time', async () => {
-    await open();
     expect(await lookAfter(4_000)).toEqual({ hold: undefined, isSent: true });
   });
 
   it('holds queued submissions if this machine’s clock went ahead, too: both may have been set back', async () => {
-    await open();
     expect(await lookAfter(3_600_000)).toEqual({
       hold: expect.stringMatching(/^by the database’s clock no daemon was running for 60 minutes/) as string,
       isSent: false,
@@ -88,18 +84,15 @@ describe('a step of the clock ahead', () => {
   });
 });
 
-describe('a step of the clock back', () => {
-  it('leaves each sign of life later than the one before, which still shows an older database', async () => {
-    const step = await shadowClock(scene.database.url);
-    const { db } = await scene.opened(scene.database.url);
-    const look = async (): Promise<number> =>
-      (await openInstallation(options({ db }))).aliveAt?.getTime() ?? 0;
-    const first = await look();
-    await step(-3_600_000);
-    const [second, third] = [await look(), await look()];
-    expect([second > first, third > second]).toEqual([true, true]);
-    expect(await run('select from mirror.recoveries')).toEqual([]);
-  });
+it('a step of the clock back leaves each sign of life later than the one before, which still shows an older database', async () => {
+  const step = await shadowClock(scene.database.url);
+  const { db } = await scene.opened(scene.database.url);
+  const look = async () => (await openInstallation(options({ db }))).aliveAt?.getTime() ?? 0;
+  const first = await look();
+  await step(-3_600_000);
+  const [second, third] = [await look(), await look()];
+  expect([second > first, third > second]).toEqual([true, true]);
+  expect(await run('select from mirror.recoveries')).toEqual([]);
 });
 
 describe('a hold', () => {
@@ -117,11 +110,8 @@ describe('a hold', () => {
   it('is logged once by the service that writes signs of life, as is its end', async () => {
     const said: string[] = [];
     const { clock, waits, asleep, next } = heldClock();
-    const service = createInstallation({
-      ...options(),
-      log: { warn: (line) => said.push(line), info: (line) => said.push(line) },
-      clock,
-    });
+    const say = (line: string): number => said.push(line);
+    const service = createInstallation({ ...options(), log: { warn: say, info: say }, clock });
     await service.start();
     await asleep();
     expect(service.hold()).toBeUndefined();
@@ -145,26 +135,20 @@ describe('a hold', () => {
 });
 
 /** One submission in each state, in the order of `SUBMISSION_STATES`. */
-async function oneInEachState(): Promise<void> {
-  for (const state of SUBMISSION_STATES) {
-    await run(
-      `insert into mirror.submissions (_user_id, operation, payload, state, created_at)
-       values (7, 'research', '{}', '${state}', now())`,
-    );
-  }
-}
-
-const ON_HOLD = SUBMISSION_STATES.map((state) => (state === 'queued' ? 'held' : state));
-const RELEASED = SUBMISSION_STATES.map((state) => (state === 'held' ? 'queued' : state));
+const oneInEachState = () =>
+  run(`insert into mirror.submissions (_user_id, operation, payload, state, created_at)
+    select 7, 'research', '{}', unnest('{${SUBMISSION_STATES.join()}}'::text[]), now()`);
+const statesAfter = (from: string, to: string) =>
+  SUBMISSION_STATES.map((state) => (state === from ? to : state));
 
 it('a hold takes queued submissions and nothing else; its release queues held ones and nothing else', async () => {
   await open();
   await oneInEachState();
   await silence(11 * 60);
   expect((await open())?.why).toMatch(/no daemon was running/);
-  expect(await states()).toEqual(ON_HOLD);
+  expect(await states()).toEqual(statesAfter('queued', 'held'));
   expect(await releaseSubmissions(scene.database.db, OPERATOR)).toBe(2);
-  expect(await states()).toEqual(RELEASED);
+  expect(await states()).toEqual(statesAfter('held', 'queued'));
 });
 
 it('another database holds nothing if all submissions are done, and all queued ones if one is open', async () => {

@@ -14,18 +14,19 @@ const settings = {
   hashKey: { reveal: () => 'k'.repeat(32) },
 };
 
+const note = (given: Parameters<typeof notePrivacy>[1], lines: string[] = []) =>
+  notePrivacy(database.db, given, new Date(), { info: (line) => lines.push(line) });
+
 it('a privacy setting is logged once, with the rows that change; these change in place, and only once', async () => {
   const before = await MirroredAccount.make(database, '1');
   await before.page('research_jobs', `[${ITEM},{"job_id":8}]`);
   const lines: string[] = [];
-  const log = { info: (line: string) => lines.push(line) };
-  await notePrivacy(database.db, settings, new Date(), log);
-  await notePrivacy(database.db, settings, new Date(), log);
+  for (let times = 0; times < 2; times += 1) await note(settings, lines);
   expect(lines).toEqual([
     expect.stringContaining('research_jobs: 1 row with fields that are not to be stored'),
   ]);
   const [removal = ''] = /delete from .*?true\)(?=;)/.exec(lines[0] ?? '') ?? [];
-  await database.db.kysely.executeQuery({ sql: removal, parameters: [] } as never);
+  await database.db.raw(removal);
 
   const after = await MirroredAccount.make(database, '1', settings);
   const left = new Privacy(settings).item('research_jobs', ITEM);
@@ -35,8 +36,9 @@ it('a privacy setting is logged once, with the rows that change; these change in
     };
     expect(counts.updated).toBe(changes);
   }
-  const { rows } = await database.db.sql<{ raw: object; email: string; notes: string | null; of: object }>`
-    select _raw as raw, email, notes, "of" from mirror.research_jobs where job_id = 7`;
+  const rows = await database.rows(
+    'select _raw as raw, email, notes, "of" from mirror.research_jobs where job_id = 7',
+  );
   const raw = JSON.parse(left) as { email: string; of: object };
   expect(rows).toEqual([{ raw, email: raw.email, notes: null, of: raw.of }]);
   expect(ruleOf('research_jobs', settings).name).not.toBe(
@@ -46,20 +48,23 @@ it('a privacy setting is logged once, with the rows that change; these change in
 
 it('another hash key is refused, with the remedy', async () => {
   const other = { ...settings, hashKey: { reveal: () => 'o'.repeat(32) } };
-  await notePrivacy(database.db, settings, new Date(), { info: () => {} });
-  await expect(notePrivacy(database.db, other, new Date(), { info: () => {} })).rejects.toThrow(
-    'set that one again',
-  );
-  await database.db.sql`update mirror_sync.installation set hash_key = null`;
-  await notePrivacy(database.db, other, new Date(), { info: () => {} });
-  await database.db.sql`update mirror_sync.installation set hash_key = null`;
+  const forget = () => database.rows('update mirror_sync.installation set hash_key = null');
+  await note(settings);
+  await expect(note(other)).rejects.toThrow('set that one again');
+  await forget();
+  await note(other);
+  await forget();
 });
 
 it('a cancelled submission is emptied', async () => {
   await MirroredAccount.make(database, '1');
-  await notePrivacy(database.db, settings, new Date(), { info: () => {} });
-  await database.db.sql`select mirror.cancel_submission(mirror.submit('research', '{"notes":1}', null, 1))`;
-  await database.db.sql`select mirror.cancel_submission(mirror.submit('list', '{"notes":1}', null, 1))`;
-  const { rows } = await database.db.sql`select payload from mirror.submissions order by submission_id`;
-  expect(rows).toEqual([{ payload: {} }, { payload: { notes: 1 } }]);
+  await note(settings);
+  for (const operation of ['research', 'list'])
+    await database.rows(
+      `select mirror.cancel_submission(mirror.submit('${operation}', '{"notes":1}', null, 1))`,
+    );
+  expect(await database.rows('select payload from mirror.submissions order by submission_id')).toEqual([
+    { payload: {} },
+    { payload: { notes: 1 } },
+  ]);
 });

@@ -13,16 +13,19 @@ import { heldClock } from './held-clock.ts';
 const scene = installed();
 const { run, open, options, queue, states } = scene;
 const SEVEN: Fence = { userId: '7', owner: 'owner', token: '1' };
+const EIGHT: Fence = { userId: '8', owner: 'owner', token: '1' };
 
-const marks = (): Promise<unknown[]> => run('select reason from mirror.recoveries order by detected_at');
-const accounts = (): Promise<unknown[]> =>
-  run('select _user_id, owner, token, recheck from mirror_sync.account order by 1');
-const LOST = [
-  { _user_id: '7', owner: null, token: '2', recheck: true },
-  { _user_id: '8', owner: null, token: '2', recheck: true },
-];
+const ERROR = new DatabaseWentBack('a commit is gone', 'commits');
+const SILENT = { warn: () => {}, info: () => {} };
+
+const marks = () => run('select reason from mirror.recoveries order by detected_at');
+const expectLost = async () =>
+  expect(await run('select _user_id, owner, token, recheck from mirror_sync.account order by 1')).toEqual(
+    ['7', '8'].map((_user_id) => ({ _user_id, owner: null, token: '2', recheck: true })),
+  );
+const write = (fence: Fence) => fenced(scene.database.db, fence, () => Promise.resolve());
 /** As if a standby had been promoted: the stored timeline is not the server's. */
-const promote = (): Promise<unknown> =>
+const promote = () =>
   run(`update mirror_sync.installation set nodes = (
       select jsonb_object_agg(key, '000000FF') from jsonb_each(nodes)),
     fingerprint = fingerprint || '{"timeline": "000000FF"}'`);
@@ -36,7 +39,7 @@ describe('a database that went back', () => {
     expect(await marks()).toEqual([
       { reason: expect.stringMatching(/restored from a backup, or a standby took over/) as string },
     ]);
-    expect(await accounts()).toEqual(LOST);
+    await expectLost();
     const [row] = await run(
       `select change_floor > (extract(epoch from clock_timestamp()) * 1000000)::bigint + 50000000 as beyond
        from mirror_sync.installation`,
@@ -47,43 +50,35 @@ describe('a database that went back', () => {
   });
 
   it('is recorded by an owner that misses its commits, once for all owners', async () => {
-    const { db } = scene.database;
-    const eight: Fence = { userId: '8', owner: 'owner', token: '1' };
     await queue();
-    for (const fence of [SEVEN, eight]) await fenced(db, fence, () => Promise.resolve());
-    const error = new DatabaseWentBack('a commit is gone', 'commits');
-    await recordRecovery(db, SEVEN, error);
-    await recordRecovery(db, eight, error);
+    for (const fence of [SEVEN, EIGHT]) await write(fence);
+    for (const fence of [SEVEN, EIGHT]) await recordRecovery(scene.database.db, fence, ERROR);
     expect(await marks()).toEqual([{ reason: 'the database went back: a commit is gone' }]);
-    expect(await accounts()).toEqual(LOST);
+    await expectLost();
     // A claim may be lost.
     expect(await states()).toEqual(['held']);
-    await expect(fenced(db, eight, () => Promise.resolve())).rejects.toBeInstanceOf(LeaseLost);
+    await expect(write(EIGHT)).rejects.toBeInstanceOf(LeaseLost);
   });
 
   it('is recorded again if the recovery that the owner knew is lost as well', async () => {
-    const { db } = scene.database;
-    const error = new DatabaseWentBack('a commit is gone', 'commits');
     await run(`insert into mirror.recoveries (detected_at, reason) values (now(), 'an earlier one')`);
-    await fenced(db, SEVEN, () => Promise.resolve());
+    await write(SEVEN);
     await run('delete from mirror.recoveries');
     await queue();
-    await recordRecovery(db, SEVEN, error);
+    await recordRecovery(scene.database.db, SEVEN, ERROR);
     expect(await marks()).toHaveLength(1);
     expect(await states()).toEqual(['held']);
   });
 
   it('is noticed by an owner whose takeover is lost', async () => {
-    const { db } = scene.database;
-    const nine: Fence = { userId: '7', owner: 'owner', token: '9' };
-    const later: Fence = { userId: '7', owner: 'other', token: '1' };
-    const write = (fence: Fence) => fenced(db, fence, () => Promise.resolve());
-    await expect(write(nine)).rejects.toBeInstanceOf(DatabaseWentBack);
-    await expect(write(later)).rejects.not.toBeInstanceOf(DatabaseWentBack);
+    await expect(write({ userId: '7', owner: 'owner', token: '9' })).rejects.toBeInstanceOf(DatabaseWentBack);
+    await expect(write({ userId: '7', owner: 'other', token: '1' })).rejects.not.toBeInstanceOf(
+      DatabaseWentBack,
+    );
   });
 
   it('lets nothing be sent before it is noticed, if this process’s sign of life is lost', async () => {
-    const service = createInstallation({ ...options(), log: { warn: () => {}, info: () => {} } });
+    const service = createInstallation({ ...options(), log: SILENT });
     await service.start();
     await queue();
     const store = scene.storeOf();
@@ -104,11 +99,8 @@ describe('a database that went back', () => {
   it('is noticed by a daemon within 4 s, without a write', async () => {
     const { clock, waits, asleep, next } = heldClock();
     const warned: string[] = [];
-    const service = createInstallation({
-      ...options(),
-      log: { warn: (line) => warned.push(line), info: () => {} },
-      clock,
-    });
+    const log = { ...SILENT, warn: (line: string) => warned.push(line) };
+    const service = createInstallation({ ...options(), log, clock });
     await service.start();
     await asleep();
     await promote();
