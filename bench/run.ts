@@ -31,9 +31,7 @@ if (flags.quick) {
     const begun = performance.now();
     print(`\n── bench/${[bench, ...args].join(' ')}\n`);
     const code = await run(bench, args);
-    print(
-      `\n${((performance.now() - begun) / 1000).toFixed(0)} s${code === 0 ? '' : `, ended with ${code}`}`,
-    );
+    print(`\n${((performance.now() - begun) / 1000).toFixed(0)} s${code === 0 ? '' : `, ended with ${code}`}`);
     if (code !== 0) process.exitCode = 1;
   }
 } else {

@@ -57,9 +57,7 @@ function chooseProgram() {
   if (!existsSync(stamp)) return sources;
   if (readFileSync(stamp, 'utf8').trim() === sourceHash(root)) return bundle;
   if (/^(debug|trace)$/i.test(process.env['LOG_LEVEL'] ?? '')) {
-    process.stderr.write(
-      'research-mirror: dist/program is of other sources, which run unbuilt: "npm run build"\n',
-    );
+    process.stderr.write('research-mirror: dist/program is of other sources, which run unbuilt: "npm run build"\n');
   }
   return sources;
 }

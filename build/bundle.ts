@@ -30,10 +30,7 @@ export interface Chunk {
  * @param folder where they go, two levels below the root: migrations and package.json are found from there
  * @returns what the bundle consists of
  */
-export async function bundle(
-  entries: Readonly<Record<string, string>>,
-  folder: string,
-): Promise<readonly Chunk[]> {
+export async function bundle(entries: Readonly<Record<string, string>>, folder: string): Promise<readonly Chunk[]> {
   const build = await rolldown({
     cwd: ROOT,
     input: { ...entries },

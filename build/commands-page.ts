@@ -78,9 +78,7 @@ function section(command: Command, help: ReturnType<Command['createHelp']>, afte
 
 /** Plain text as Markdown, in a cell, too: options and names of variables and columns are code. */
 function plain(text: string): string {
-  return text
-    .replaceAll(/[\\<|*]/g, String.raw`\$&`)
-    .replaceAll(/(?<![\w`-])(?:--[a-z][\w-]*|\w*_\w+)/g, '`$&`');
+  return text.replaceAll(/[\\<|*]/g, String.raw`\$&`).replaceAll(/(?<![\w`-])(?:--[a-z][\w-]*|\w*_\w+)/g, '`$&`');
 }
 
 if (import.meta.main) {

@@ -37,9 +37,7 @@ export function notesOf(changelog: string, version: string): string {
   const versions = sections.map((section) => /^## +(\S+)/.exec(section)?.[1] ?? '');
   const found = sections[versions.indexOf(version)];
   if (found === undefined) {
-    throw new Refused(
-      `CHANGELOG.md has no section "## ${version}"; it has ${versions.join(', ') || 'none at all'}`,
-    );
+    throw new Refused(`CHANGELOG.md has no section "## ${version}"; it has ${versions.join(', ') || 'none at all'}`);
   }
   if (!/\n\s*\S/.test(found)) throw new Refused(`the section "## ${version}" of CHANGELOG.md is empty`);
   return `${found.trimEnd()}\n`;
@@ -76,10 +74,7 @@ function shippedPackages(): string[] {
   return (
     Object.entries(packages)
       // This folder is a workspace, for its tools' sake: it makes what users get, and is no part of it.
-      .filter(
-        ([path, { dev }]) =>
-          !['', 'build', 'node_modules/@research-mirror/build'].includes(path) && dev !== true,
-      )
+      .filter(([path, { dev }]) => !['', 'build', 'node_modules/@research-mirror/build'].includes(path) && dev !== true)
       .map(([path, { name, version }]) => `${name ?? path.split('node_modules/').at(-1)}@${version}`)
   );
 }

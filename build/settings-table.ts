@@ -20,9 +20,7 @@ export function withSettings(text: string): string {
 
 /** A table in Markdown: those that are required come first. */
 function settingsTable(): string[] {
-  const rows = ALL_SETTINGS.toSorted(
-    (a, b) => Number(b.shown === 'required') - Number(a.shown === 'required'),
-  );
+  const rows = ALL_SETTINGS.toSorted((a, b) => Number(b.shown === 'required') - Number(a.shown === 'required'));
   const lines = rows.map(({ names: [name, ...others], shown = '', means = '' }) => {
     const told = others.length > 0 ? `\`${name}\`, \`${name}_<COLLECTION>\`` : `\`${name}\``;
     return `| ${told} | ${shown} | ${means} |`;

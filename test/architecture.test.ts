@@ -139,9 +139,7 @@ function inCycles(all: readonly SourceFile[]): string[] {
   let left = new Map(all.map(({ path, imports }) => [path, imports]));
   for (;;) {
     const imported = new Set([...left.values()].flat());
-    const next = new Map(
-      [...left].filter(([path, to]) => imported.has(path) && to.some((each) => left.has(each))),
-    );
+    const next = new Map([...left].filter(([path, to]) => imported.has(path) && to.some((each) => left.has(each))));
     if (next.size === left.size) return [...next.keys()];
     left = next;
   }

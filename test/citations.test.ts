@@ -23,11 +23,7 @@ interface Rule {
   /** Whether it looks at comments and documents only, not at code. */
   readonly inComments?: boolean;
   /** What is wrong with what was found and its groups; undefined: nothing. @param path of the file that cites */
-  readonly wrong: (
-    found: readonly (string | undefined)[],
-    repository: Repository,
-    path: string,
-  ) => string | undefined;
+  readonly wrong: (found: readonly (string | undefined)[], repository: Repository, path: string) => string | undefined;
 }
 
 /** Between two words, also where a comment goes on in its next line. */
@@ -60,9 +56,7 @@ const RULES: readonly Rule[] = [
   },
   {
     name: 'no such heading',
-    sought: pattern(
-      String.raw`(?:(?<![\w./-])(docs/[\w./-]+\.md)\`?|\]\(([\w./-]+\.md)\)),${GAP}["“]([^"”]+)["”]`,
-    ),
+    sought: pattern(String.raw`(?:(?<![\w./-])(docs/[\w./-]+\.md)\`?|\]\(([\w./-]+\.md)\)),${GAP}["“]([^"”]+)["”]`),
     wrong: ([, fromRoot, fromHere = '', quoted = ''], { files }, path) => {
       const target = fromRoot ?? posix.join(posix.dirname(path), fromHere);
       const document = files.get(target);
@@ -137,11 +131,7 @@ function commentsOf(path: string, text: string): string {
 }
 
 it('what comments and documents cite is in the repository', () => {
-  const files = textFiles(
-    FOLDERS,
-    /\.(?:ts|js|md|sql|ya?ml|sh|json)$/,
-    /\.md$|\.config\.ts$|^docker-compose\.yml$/,
-  );
+  const files = textFiles(FOLDERS, /\.(?:ts|js|md|sql|ya?ml|sh|json)$/, /\.md$|\.config\.ts$|^docker-compose\.yml$/);
   expect(files.size).toBeGreaterThan(500);
   const repository = { files, has: (path: string) => existsSync(join(ROOT, path)) };
   const broken = [...files].flatMap(([path, text]) =>

@@ -11,18 +11,14 @@ function readers(): string[] {
   const sources = sourceFiles('src')
     .filter(({ path }) => !path.endsWith('.test.ts') && !NO_READERS.test(path))
     .map(({ text }) => text.replaceAll(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, ''));
-  return [
-    ...sources,
-    ...schema.split('\n\n').filter((part) => /^create (?:view|or replace function)/i.test(part)),
-  ];
+  return [...sources, ...schema.split('\n\n').filter((part) => /^create (?:view|or replace function)/i.test(part))];
 }
 
 /** Tables and columns of `<schema>_sync` that no source, view or function names together. */
 function unread(objects: string, all: readonly string[]): string[] {
   const word = (name: string): RegExp => new RegExp(String.raw`\b${name}\b`);
-  return [...objects.matchAll(/^column \{schema\}_sync\.(\w+)\.(\w+) /gm)].flatMap(
-    ([, table = '', column = '']) =>
-      all.some((text) => word(table).test(text) && word(column).test(text)) ? [] : [`${table}.${column}`],
+  return [...objects.matchAll(/^column \{schema\}_sync\.(\w+)\.(\w+) /gm)].flatMap(([, table = '', column = '']) =>
+    all.some((text) => word(table).test(text) && word(column).test(text)) ? [] : [`${table}.${column}`],
   );
 }
 

@@ -4,8 +4,7 @@ import { expect, it } from 'vitest';
 import { FAULTS, occurrences } from './faults/faults.ts';
 import { ROOT } from './support/rules/source-files.ts';
 
-const text = (path: string): string =>
-  existsSync(join(ROOT, path)) ? readFileSync(join(ROOT, path), 'utf8') : '';
+const text = (path: string): string => (existsSync(join(ROOT, path)) ? readFileSync(join(ROOT, path), 'utf8') : '');
 
 it('the faults of test/faults are four for each invariant', () => {
   const counts = Map.groupBy(FAULTS, ({ invariant }) => invariant);

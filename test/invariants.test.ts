@@ -11,10 +11,7 @@ import { ROOT, sourceFiles } from './support/rules/source-files.ts';
  */
 const PROOFS: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
   'Page-atomic.': {
-    'test/integration/invariants/page-atomic.test.ts': [
-      'is of one transaction',
-      'is taken back when the commit',
-    ],
+    'test/integration/invariants/page-atomic.test.ts': ['is of one transaction', 'is taken back when the commit'],
     'test/integration/invariants/walks.test.ts': ['leaves nothing of that page to the next walk'],
   },
   'Only proven pages count': {
@@ -25,12 +22,8 @@ const PROOFS: Readonly<Record<string, Readonly<Record<string, readonly string[]>
     'test/integration/invariants/walks.test.ts': ['change nothing of rows, order, frontier and freshness'],
   },
   'An unchanged row costs no write': {
-    'test/integration/mirror/page/write-page.test.ts': [
-      'that is unchanged writes the scope’s row and nothing else',
-    ],
-    'test/main-path/main-path.test.ts': [
-      'makes the mirror equal to the service in every field, and writes nothing',
-    ],
+    'test/integration/mirror/page/write-page.test.ts': ['that is unchanged writes the scope’s row and nothing else'],
+    'test/main-path/main-path.test.ts': ['makes the mirror equal to the service in every field, and writes nothing'],
   },
   'Never backwards.': {
     'test/integration/invariants/walks.test.ts': ['take turns: one request at a time, none superseded'],
@@ -41,10 +34,7 @@ const PROOFS: Readonly<Record<string, Readonly<Record<string, readonly string[]>
     'test/integration/invariants/deletions.property.test.ts': ['whatever pages say: two proofs'],
   },
   'No request without a reserved slot': {
-    'src/service/stored-slots.test.ts': [
-      'is committed before the request is sent',
-      'of a killed process counts until',
-    ],
+    'src/service/stored-slots.test.ts': ['is committed before the request is sent', 'of a killed process counts until'],
     'test/integration/service/budget-store.test.ts': ['gives a new process what the last one reserved'],
   },
   'A verified delivery is never lost': {
@@ -53,9 +43,7 @@ const PROOFS: Readonly<Record<string, Readonly<Record<string, readonly string[]>
   },
   'A POST operation is sent at most once': {
     'test/integration/submissions/submission-claims.test.ts': ['is had by one of many that try it at once'],
-    'test/integration/submissions/submission-outcomes.test.ts': [
-      'is left alone until its request must be over',
-    ],
+    'test/integration/submissions/submission-outcomes.test.ts': ['is left alone until its request must be over'],
     'test/integration/postgres/installation/installation-hold.test.ts': [
       'a hold takes queued submissions and nothing else',
     ],

@@ -37,9 +37,7 @@ it('the Kubernetes manifests set what the program knows, and secrets from files 
     expect(value?.startsWith(`${mount?.mountPath}/`)).toBe(true);
   }
   // The service's address is one only where somebody puts a password into it.
-  const shown = ALL_SETTINGS.filter(
-    ({ names: [name], secret }) => secret !== undefined && names.includes(name),
-  );
+  const shown = ALL_SETTINGS.filter(({ names: [name], secret }) => secret !== undefined && names.includes(name));
   expect(shown.map(({ names: [name] }) => name)).toEqual(['MIRROR_API_URL']);
 });
 
@@ -79,7 +77,5 @@ it('the Kubernetes manifests run as the image’s user, with no more rights than
   // The contract's 8 s for a stop begin after the wait before it.
   const before = container?.lifecycle.preStop.sleep.seconds ?? Number.NaN;
   expect(pod.terminationGracePeriodSeconds).toBeGreaterThan(before + 8);
-  expect(container?.volumeMounts.map(({ mountPath }) => mountPath)).toContain(
-    /^VOLUME (\S+)$/m.exec(docker)?.[1],
-  );
+  expect(container?.volumeMounts.map(({ mountPath }) => mountPath)).toContain(/^VOLUME (\S+)$/m.exec(docker)?.[1]);
 });

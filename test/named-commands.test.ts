@@ -12,11 +12,7 @@ const program = definedCommands();
 
 /** Documents, manifests, and the program's sources with its sentences. */
 function texts(): Text[] {
-  const all = textFiles(
-    FOLDERS,
-    /\.(?:md|ya?ml|json|sql|sh|ts)$/,
-    /\.md$|^docker-compose.*\.yml$|^Dockerfile$/,
-  );
+  const all = textFiles(FOLDERS, /\.(?:md|ya?ml|json|sql|sh|ts)$/, /\.md$|^docker-compose.*\.yml$|^Dockerfile$/);
   const documents = [...all].map(([path, text]) => ({ path, text })).filter(({ path }) => !HISTORY.has(path));
   return [...documents, ...sourceFiles('src').filter(({ path }) => !path.endsWith('.test.ts'))];
 }
@@ -47,12 +43,10 @@ function wrongCommands(texts: readonly Text[], program: Command): string[] {
     const whole = isSource ? text.replaceAll(/['`]\s*\+\s*\n\s*['`]/g, '') : text;
     const named = [...whole.matchAll(INVOCATION)].map(([, rest = '']) => ({ rest, isNamed: true }));
     const short = [...whole.matchAll(SHORT[isSource ? 'ts' : 'md'])];
-    return [...named, ...short.map(([, rest = '']) => ({ rest, isNamed: false }))].flatMap(
-      ({ rest, isNamed }) => {
-        const wrong = judge(wordsOf(rest), program, isNamed);
-        return wrong === undefined ? [] : [`${path}: ${wrong}: ${rest.slice(0, 60)}`];
-      },
-    );
+    return [...named, ...short.map(([, rest = '']) => ({ rest, isNamed: false }))].flatMap(({ rest, isNamed }) => {
+      const wrong = judge(wordsOf(rest), program, isNamed);
+      return wrong === undefined ? [] : [`${path}: ${wrong}: ${rest.slice(0, 60)}`];
+    });
   });
 }
 

@@ -201,12 +201,9 @@ it(`the README has ${MOST_WORDS} words of prose at most`, () => {
   expect(countWords(text)).toBeLessThanOrEqual(MOST_WORDS);
 });
 
-it.each(ASKED)(
-  'the picture of the README shows what the mirror answers: $query',
-  async ({ query, answer }) => {
-    expect(comparable(answer)).toEqual(comparable(await printed(['sql', '--', query])));
-  },
-);
+it.each(ASKED)('the picture of the README shows what the mirror answers: $query', async ({ query, answer }) => {
+  expect(comparable(answer)).toEqual(comparable(await printed(['sql', '--', query])));
+});
 
 it('the picture of the README shows the rows that there are', async () => {
   const rows = Object.entries(LIVE_ROWS).map(([collection, count]) => `${collection},${count}`);

@@ -59,9 +59,7 @@ function problems(statement: string, own: ReadonlySet<string>, reason: boolean):
   const sql = /^create (?:or replace )?function\b/.test(plain) ? (plain.split('$$')[0] ?? '') : plain;
   const table = /^alter table (?:if exists )?(?:only )?(\S+)/.exec(sql)?.[1] ?? '';
   const columns = sql.split(/\badd column\b/).slice(1);
-  const required = columns.filter(
-    (each) => /\bnot null\b/.test(each) && !/\bdefault\b|\bgenerated\b/.test(each),
-  );
+  const required = columns.filter((each) => /\bnot null\b/.test(each) && !/\bdefault\b|\bgenerated\b/.test(each));
   const onTable = /^create unique index .*? on (\S+)/.exec(sql)?.[1];
   const tightens =
     onTable === undefined
@@ -72,9 +70,7 @@ function problems(statement: string, own: ReadonlySet<string>, reason: boolean):
     ...(tightens ? ['tightens what rows may be'] : []),
   ];
   return [
-    ...DESTRUCTIVE.filter(([, pattern]) => pattern.test(sql)).map(
-      ([what]) => `${what}: an older program may use it`,
-    ),
+    ...DESTRUCTIVE.filter(([, pattern]) => pattern.test(sql)).map(([what]) => `${what}: an older program may use it`),
     ...required.map(() => 'adds a column that an older program does not fill: give it a default'),
     ...(reason
       ? []
@@ -139,9 +135,7 @@ it.each([
   ['delete from "{schema}".lists', '', 'deletes rows'],
 ])('migrations that are not additive are found: %s', (statement, lead, problem) => {
   const found = new RegExp(`^0004_x.sql:${lead === '' ? 2 : 3}: ${problem}`);
-  expect(notAdditive('0004_x.sql', `select 1;\n${lead}${statement};`)).toEqual([
-    expect.stringMatching(found),
-  ]);
+  expect(notAdditive('0004_x.sql', `select 1;\n${lead}${statement};`)).toEqual([expect.stringMatching(found)]);
   expect(notAdditive('0003_x.sql', statement)).toEqual([]);
   if (lead === '') expect(notAdditive('0004_x.sql', `${REASONED}${statement};`)).toEqual([]);
 });
@@ -171,10 +165,7 @@ it.each([
   ['3', 'merge into ${db.stateTable("scope")} using x on true when matched then delete'],
   ['3', 'with gone as (delete from ${t} where _user_id = 1 returning *) select * from gone'],
   ['4', 'update ${db.stateTable("scope")} set due_at = now() where _user_id = ${userId}'],
-  [
-    '4',
-    'insert into ${t} (_user_id, at) values (1, x) on conflict (_user_id) do update set at = clock_timestamp()',
-  ],
+  ['4', 'insert into ${t} (_user_id, at) values (1, x) on conflict (_user_id) do update set at = clock_timestamp()'],
   ['6', 'select id from ${t} for update skip locked'],
   ['7', 'create function "{schema}".f() returns void language sql as $$ select 1 $$'],
   ['7', 'create function "{schema}".f() returns void language plpgsql as $$ begin end $$'],

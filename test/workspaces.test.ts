@@ -62,14 +62,12 @@ it('the workspaces leave to those who install the program what no bundle contain
 });
 
 it('the workspaces are imported by name, and import nothing from outside by a path', () => {
-  const crossing = ['src', 'packages', 'test', 'bench', 'build']
-    .flatMap(sourceFiles)
-    .flatMap(({ path, text }) =>
-      [...text.matchAll(/\bfrom '(\.[^']+)'/g)]
-        .map((match) => join(dirname(path), match[1] ?? ''))
-        .filter((target) => workspaceOf(target) !== workspaceOf(path))
-        .map((target) => `${path} imports ${target}`),
-    );
+  const crossing = ['src', 'packages', 'test', 'bench', 'build'].flatMap(sourceFiles).flatMap(({ path, text }) =>
+    [...text.matchAll(/\bfrom '(\.[^']+)'/g)]
+      .map((match) => join(dirname(path), match[1] ?? ''))
+      .filter((target) => workspaceOf(target) !== workspaceOf(path))
+      .map((target) => `${path} imports ${target}`),
+  );
   expect(crossing).toEqual([]);
 });
 

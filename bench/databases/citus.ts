@@ -64,9 +64,7 @@ async function copiedTo({ kysely }: Database, most: number): Promise<number> {
   `.execute(kysely);
   const names = columns.map(({ name }) => name);
   const into = sql.raw(names.join());
-  const counted = await sql<{ rows: number }>`select count(*)::int as rows from mirror.research_jobs`.execute(
-    kysely,
-  );
+  const counted = await sql<{ rows: number }>`select count(*)::int as rows from mirror.research_jobs`.execute(kysely);
   let rows = counted.rows[0]?.rows ?? 0;
   for (let shift = KEYS; rows < most; shift *= 2) {
     const from = sql.raw(names.map((name) => (name === 'job_id' ? `job_id + ${shift}` : name)).join());

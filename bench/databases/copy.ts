@@ -23,17 +23,7 @@ const flags = readFlags({ jobs: 1_000_000, changes: 20_000, postgres: '', other:
 const claims = new Claims();
 
 /** Columns that a copy changes on purpose. */
-const CHANGED = [
-  'owner',
-  'token',
-  'recheck',
-  'change_floor',
-  'fingerprint',
-  'nodes',
-  'held_at',
-  'held_why',
-  'state',
-];
+const CHANGED = ['owner', 'token', 'recheck', 'change_floor', 'fingerprint', 'nodes', 'held_at', 'held_why', 'state'];
 
 await onStage(flags.postgres, async (stage) => {
   const sandbox = await stage.sandbox({ ...STILL, jobs: flags.jobs, lists: 20, limits: 'off' });
@@ -64,9 +54,7 @@ await onStage(flags.postgres, async (stage) => {
   printMachine();
   const rows: string[][] = [];
   const before = await digests(first);
-  print(
-    `${before.rows} rows, ${before.columns} columns in research_jobs, ${megabytes(before.bytes)} MB in Postgres`,
-  );
+  print(`${before.rows} rows, ${before.columns} columns in research_jobs, ${megabytes(before.bytes)} MB in Postgres`);
   const other = flags.other === '' ? await startMachineServer() : undefined;
   try {
     const second = other?.url ?? flags.other;
@@ -79,9 +67,7 @@ await onStage(flags.postgres, async (stage) => {
     await other?.remove();
   }
   printTable(['from', 'to', 'seconds', 'peak memory MB'], rows);
-  claims.tell(
-    'every row of every table is the same, what was queued is on hold, and memory is bounded (300 MB)',
-  );
+  claims.tell('every row of every table is the same, what was queued is on hold, and memory is bounded (300 MB)');
 });
 
 /** Runs `copy`. @returns a line of the table */
@@ -118,9 +104,7 @@ async function digests(url: string): Promise<Digests> {
   return withClient(url, async (client) => {
     const tables = new Map<string, string>();
     let rows = 0;
-    for (const { schema, name, without = [] } of COPIED_TABLES.filter(
-      (table) => table.name !== 'recoveries',
-    )) {
+    for (const { schema, name, without = [] } of COPIED_TABLES.filter((table) => table.name !== 'recoveries')) {
       const left = [...without, ...(schema === 'state' || name === 'submissions' ? CHANGED : [])];
       const table = `${schema === 'mirror' ? 'mirror' : 'mirror_sync'}.${name}`;
       const count = Number(await one(client, `select count(*) from ${table}`));
@@ -153,10 +137,7 @@ async function digests(url: string): Promise<Digests> {
 
 function compare(before: Digests, after: Digests): void {
   for (const [table, digest] of before.tables) {
-    claims.check(
-      after.tables.get(table) === digest,
-      `${table}: ${digest}, copied ${after.tables.get(table)}`,
-    );
+    claims.check(after.tables.get(table) === digest, `${table}: ${digest}, copied ${after.tables.get(table)}`);
   }
 }
 

@@ -87,8 +87,7 @@ async function measure(client: pg.Client, table: string): Promise<string[]> {
   });
   const jobs = await timed(
     client,
-    (turn) =>
-      `select * from ${table} where _user_id = 7 and job_id = ${(turn * 7919) % (flags.versions / 10)}`,
+    (turn) => `select * from ${table} where _user_id = 7 and job_id = ${(turn * 7919) % (flags.versions / 10)}`,
   );
   const months = await timed(
     client,

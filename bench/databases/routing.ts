@@ -215,10 +215,7 @@ async function routeOf(
         await client.query('set local citus.explain_all_tasks = on');
         const { rows } = await client.query<{ 'QUERY PLAN': string }>(`explain ${part}`, [...sample]);
         const plan = rows.map((row) => row['QUERY PLAN']).join('\n');
-        const tasks = [...plan.matchAll(/Task Count: (\d+)/g)].reduce(
-          (sum, [, count]) => sum + Number(count),
-          0,
-        );
+        const tasks = [...plan.matchAll(/Task Count: (\d+)/g)].reduce((sum, [, count]) => sum + Number(count), 0);
         const nodes = new Set([...plan.matchAll(/Node: (host=\S+ port=\d+)/g)].map(([, node]) => node)).size;
         most = { tasks: Math.max(most.tasks, tasks), nodes: Math.max(most.nodes, nodes) };
       } catch (error) {

@@ -72,9 +72,7 @@ await onStage(flags.postgres, async (stage) => {
   );
   const grown = then.find(({ name }) => name === 'research_jobs');
   if (grown !== undefined) {
-    print(
-      `research_jobs after ${flags.rounds} changes of every row, before vacuum full: ${perRow(grown)} B a row`,
-    );
+    print(`research_jobs after ${flags.rounds} changes of every row, before vacuum full: ${perRow(grown)} B a row`);
   }
   claims.tell('the sizes are those of a mirror that the program has written');
 });

@@ -113,15 +113,11 @@ await onStage(flags.postgres, async (stage) => {
       claims.check(passSeconds !== undefined, `at ${rate} a second a full pass was not done`);
       await pass;
       claims.check(late < MOST_LATE_S, `at ${rate} a second a heartbeat was ${late.toFixed(1)} s late`);
-      claims.check(
-        taken.length === emitted,
-        `at ${rate} a second ${taken.length} of ${emitted} events were taken`,
-      );
+      claims.check(taken.length === emitted, `at ${rate} a second ${taken.length} of ${emitted} events were taken`);
       const wrong = [...answers.keys()].filter((status) => ![0, 400, 503].includes(status));
       claims.check(wrong.length === 0, `at ${rate} a second answers were ${wrong.join(', ')}`);
     }
-    const [state] = (await client.query<{ state: string }>('select state from mirror_sync.registration'))
-      .rows;
+    const [state] = (await client.query<{ state: string }>('select state from mirror_sync.registration')).rows;
     claims.check(state?.state === 'registered', `the registration is ${state?.state}`);
   });
   daemon.child.kill('SIGTERM');

@@ -71,11 +71,7 @@ await onStage(flags.postgres, async (stage) => {
     const seconds = (performance.now() - begun) / 1000;
     await service.stop();
     stopSlow();
-    await eventually(
-      'every genuine event is stored',
-      async () => (await stored()).length >= genuine.length,
-      60_000,
-    );
+    await eventually('every genuine event is stored', async () => (await stored()).length >= genuine.length, 60_000);
     const deliveries = await eventually('the service has delivered', async () => {
       const { deliveries } = await sandbox.control.counters();
       return deliveries.waiting + deliveries.underWay === 0 && sandbox.control.deliveries();
@@ -125,11 +121,7 @@ await onStage(flags.postgres, async (stage) => {
 });
 
 /** Sends `count` deliveries, of each kind its share, over all connections side by side. */
-async function flood(
-  target: Target,
-  count: number,
-  answers: Map<Kind, Map<Answered, number>>,
-): Promise<void> {
+async function flood(target: Target, count: number, answers: Map<Kind, Map<Answered, number>>): Promise<void> {
   const agent = new Agent({ keepAlive: true, maxSockets: flags.connections });
   const queue = KINDS.flatMap((kind) => Array<Kind>(Math.round(kind.share * count)).fill(kind))
     .map((kind) => ({ kind, place: Math.random() }))

@@ -58,7 +58,6 @@ function text(x: number, y: number, words: string, attributes: string): string {
 
 /** `4.8 s`, `12 min`, `1.4 h` */
 export function spanOf(seconds: number): string {
-  const [value, unit] =
-    seconds < 100 ? [seconds, 's'] : seconds < 6000 ? [seconds / 60, 'min'] : [seconds / 3600, 'h'];
+  const [value, unit] = seconds < 100 ? [seconds, 's'] : seconds < 6000 ? [seconds / 60, 'min'] : [seconds / 3600, 'h'];
   return `${value < 10 ? Number(value.toFixed(1)) : Math.round(value)} ${unit}`;
 }

@@ -84,14 +84,7 @@ export const SHAPES: readonly Shape[] = [
   {
     name: 'now and then',
     boundMs: 12_000,
-    scopes: [
-      collection(12, 10),
-      collection(4),
-      collection(2),
-      collection(1),
-      collection(0.1),
-      ...lists(10, 0.5, 1, 6),
-    ],
+    scopes: [collection(12, 10), collection(4), collection(2), collection(1), collection(0.1), ...lists(10, 0.5, 1, 6)],
   },
   {
     name: 'quiet',
@@ -157,8 +150,7 @@ export function historyOf(shape: Shape, lost: number, untilMs: number, seed: num
       const inStorm = storm !== undefined && at >= storm.from && at < storm.to;
       const next = at + exponential(random, HOUR / (perHour * (inStorm ? storm.times : 1)));
       // Rates change at the storm's bounds: what lies beyond one is drawn anew from there.
-      const bound =
-        storm === undefined ? Infinity : at < storm.from ? storm.from : at < storm.to ? storm.to : Infinity;
+      const bound = storm === undefined ? Infinity : at < storm.from ? storm.from : at < storm.to ? storm.to : Infinity;
       if (next >= bound) {
         at = bound;
         continue;

@@ -8,10 +8,7 @@ export interface Reader {
    * @param walkFirst it is a full walk's turn: no list is read
    * @returns the scope's index; undefined: it is not worth a request
    */
-  readonly next: (
-    now: number,
-    walkFirst: boolean,
-  ) => { readonly scope: number; readonly requests: number } | undefined;
+  readonly next: (now: number, walkFirst: boolean) => { readonly scope: number; readonly requests: number } | undefined;
   readonly wasRead?: (reading: FoundChanges) => void;
   /** It hears of events. */
   readonly hints?: boolean;
@@ -189,8 +186,7 @@ export function simulate(shape: Shape, history: History, reader: Reader, run: Ru
   const rates = scopes.map(({ perHour }) => perHour);
   const total = rates.reduce((sum, rate) => sum + rate, 0);
   const silentMs =
-    rates.reduce((sum, rate, scope) => sum + rate * (areas[scope] as number), 0) /
-    (total * (run.to - run.from));
+    rates.reduce((sum, rate, scope) => sum + rate * (areas[scope] as number), 0) / (total * (run.to - run.from));
   const announcedShare = reader.hints === true ? 1 - history.lost : 0;
   const announcedMs = announcedShare === 0 ? 0 : mean(announcedDelays);
   const meanMs =

@@ -155,9 +155,7 @@ async function fill(client: pg.Client, count: number): Promise<void> {
       substring(sha256(convert_to(${text}, 'UTF8')) for 16), '{}'
     from generate_series(1, ${count}) as id on conflict do nothing`);
   await client.query(`update mirror_sync.scope set live_rows = ${count} where collection = 'research_jobs'`);
-  await client.query(
-    `update mirror._collections set live_rows = ${count} where collection = 'research_jobs'`,
-  );
+  await client.query(`update mirror._collections set live_rows = ${count} where collection = 'research_jobs'`);
   await client.query('vacuum analyze mirror.research_jobs');
 }
 

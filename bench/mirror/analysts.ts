@@ -54,8 +54,7 @@ await onStage(flags.postgres, async (stage) => {
     );
     await sandbox.control.mutate(
       ...jobs.map(
-        (id, note) =>
-          ({ op: 'update', user: 1001, collection: 'research_jobs', id, fields: { note } }) as const,
+        (id, note) => ({ op: 'update', user: 1001, collection: 'research_jobs', id, fields: { note } }) as const,
       ),
     );
     await runSync(setting);

@@ -50,9 +50,7 @@ const changeJobs = (every: number, minutes: string): string => `
 class Planning extends Db {
   override async sql<Row>(text: TemplateStringsArray, ...values: unknown[]): Promise<QueryResult<Row>> {
     const statement = sql<Row>(text, ...values);
-    const { rows } = await sql<
-      Record<'QUERY PLAN', string>
-    >`explain (analyze, costs off) ${statement}`.execute(this);
+    const { rows } = await sql<Record<'QUERY PLAN', string>>`explain (analyze, costs off) ${statement}`.execute(this);
     print(rows.map((row) => row['QUERY PLAN']).join('\n'));
     return statement.execute(this);
   }
@@ -63,10 +61,7 @@ await onStage(flags.postgres, async (stage) => {
   await migrateTo(url, 'mirror');
   const database = await openDatabase({ url, schema: 'mirror', program: 'bench' });
   const rows: string[][] = [];
-  const measure = async (
-    title: string,
-    ask: (db: Db) => Promise<{ readonly length: number }>,
-  ): Promise<void> => {
+  const measure = async (title: string, ask: (db: Db) => Promise<{ readonly length: number }>): Promise<void> => {
     if (flags.plans > 0) await database.db.snapshot((trx) => ask(new Planning(trx.kysely, trx.schema)));
     const times: number[] = [];
     let found = 0;
@@ -92,9 +87,7 @@ await onStage(flags.postgres, async (stage) => {
       await client.query(changeJobs(Math.max(1, Math.round(flags.jobs / 5_000)), '20 + job_id * 0.01'));
       await client.query('vacuum analyze');
       await measure('one account, 5,000 jobs changed', ofOne);
-      await client.query(
-        fillJobs(flags.jobs + 1, flags.jobs + 100_000, `(${flags.jobs + 100_000} - n) / 20000.0`),
-      );
+      await client.query(fillJobs(flags.jobs + 1, flags.jobs + 100_000, `(${flags.jobs + 100_000} - n) / 20000.0`));
       await client.query('analyze');
       await measure('a first load of 100,000 rows', ofOne);
       await client.query(`

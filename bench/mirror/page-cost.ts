@@ -45,9 +45,7 @@ await onStage('', async (stage) => {
     for (const body of bodies) dispatch(body, registry, spent);
   }
   printMachine();
-  print(
-    `pages of ${PAGE} jobs of ${Math.round((bodies[0]?.length ?? 0) / PAGE)} bytes, ${columns.length} columns`,
-  );
+  print(`pages of ${PAGE} jobs of ${Math.round((bodies[0]?.length ?? 0) / PAGE)} bytes, ${columns.length} columns`);
   const perPage = flags.rounds * bodies.length;
   printTable(
     ['step', 'CPU ms a page'],
@@ -94,8 +92,7 @@ function itemsOf(text: string): readonly Item[] {
 function columnsOf(items: readonly Item[]): FieldColumn[] {
   const values = new Map<string, string[]>();
   for (const { source } of items) {
-    for (const [field, value] of fieldSources(source))
-      values.set(field, [...(values.get(field) ?? []), value]);
+    for (const [field, value] of fieldSources(source)) values.set(field, [...(values.get(field) ?? []), value]);
   }
   values.delete('job_id');
   const domain = domainColumn(COLLECTION);

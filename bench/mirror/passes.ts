@@ -44,8 +44,7 @@ await onStage(flags.postgres, async (stage) => {
   printTable(
     titles,
     PHASES.map((phase, index) => {
-      const mid = (of: (pass: Pass) => number): number =>
-        median(runs.flatMap((run) => run[index] ?? []).map(of));
+      const mid = (of: (pass: Pass) => number): number => median(runs.flatMap((run) => run[index] ?? []).map(of));
       return [
         phase,
         mid(({ wall }) => wall).toFixed(2),
@@ -107,11 +106,7 @@ async function passes(stage: Stage): Promise<Pass[]> {
 }
 
 /** A daemon's second full pass, which `sync --full` asks it for. */
-async function secondPass(
-  setting: Setting,
-  client: pg.Client,
-  requests: () => Promise<number>,
-): Promise<Pass> {
+async function secondPass(setting: Setting, client: pg.Client, requests: () => Promise<number>): Promise<Pass> {
   const { cwd, env } = programOptions(setting);
   const never = { MIRROR_POLL_CRON: 'never', MIRROR_FULL_CRON: 'never', MIRROR_HTTP_PORT: '0' };
   const daemon = startProgram(['start'], {

@@ -147,14 +147,7 @@ const NAIVE_COLUMNS = (
 ).split(' ');
 
 /** The naive ways write the same columns of a table of the same shape. */
-async function naive(
-  db: Db,
-  table: string,
-  name: string,
-  pages: number,
-  unit: number,
-  guard: string,
-): Promise<Way> {
+async function naive(db: Db, table: string, name: string, pages: number, unit: number, guard: string): Promise<Way> {
   const id = sql.id(SCHEMA, table);
   await sql`create table ${id} (user_id bigint, job_id bigint, status text, company_url text, company_name text,
     document_id bigint, created_at timestamptz, completed_at timestamptz, score numeric, employee_count bigint,
@@ -220,18 +213,14 @@ async function measure(db: Db, way: Way, round: number): Promise<Measure> {
 }
 
 async function walPosition(db: Db): Promise<number> {
-  const { rows } = await sql<{ bytes: string }>`select pg_current_wal_insert_lsn() - '0/0' as bytes`.execute(
-    db,
-  );
+  const { rows } = await sql<{ bytes: string }>`select pg_current_wal_insert_lsn() - '0/0' as bytes`.execute(db);
   return Number(rows[0]?.bytes);
 }
 
 async function deadTuples(db: Db, table: string): Promise<number> {
   await sql`select pg_stat_force_next_flush()`.execute(db);
   const { rows } = await sql<{ updated: string }>`
-    select n_tup_upd + n_tup_del as updated from pg_stat_all_tables where relid = ${table}::regclass`.execute(
-    db,
-  );
+    select n_tup_upd + n_tup_del as updated from pg_stat_all_tables where relid = ${table}::regclass`.execute(db);
   return Number(rows[0]?.updated);
 }
 
@@ -251,9 +240,7 @@ async function run(url: string, rows: number): Promise<void> {
   const few = Math.max(1, Math.round(pages / 10));
   print(`${pages * PAGE} rows, pages of ${PAGE}, ${Math.round(body(0).length / PAGE)} bytes an item`);
   const phases = ['first load', 'unchanged', '1 % changed'];
-  print(
-    `${'way'.padEnd(50)}${phases.map((phase) => `${phase} rows/s  WAL/page  dead`.padStart(35)).join('')}`,
-  );
+  print(`${'way'.padEnd(50)}${phases.map((phase) => `${phase} rows/s  WAL/page  dead`.padStart(35)).join('')}`);
   const hashDiffers = 'where t.hash is distinct from excluded.hash';
   const ways = [
     await naive(db, 'row_at_a_time', 'row at a time', few, 1, ''),

@@ -9,18 +9,11 @@ import type { Order, Peer } from './peer.ts';
 
 /** All of them, in the order of the tables. */
 export const PEERS: readonly Peer[] = [
-  ours(
-    'ours',
-    'ours, built',
-    'the bundle with the heap and the compile cache that the launcher gives it',
-    async () => {
-      await promisify(execFile)(process.execPath, [join(ROOT, 'build', 'program.ts')]);
-      return join(ROOT, 'dist', 'program', 'main.js');
-    },
-  ),
-  ours('ours-sources', 'ours, from sources', 'the same from unbuilt sources', async () =>
-    join(ROOT, 'src', 'main.ts'),
-  ),
+  ours('ours', 'ours, built', 'the bundle with the heap and the compile cache that the launcher gives it', async () => {
+    await promisify(execFile)(process.execPath, [join(ROOT, 'build', 'program.ts')]);
+    return join(ROOT, 'dist', 'program', 'main.js');
+  }),
+  ours('ours-sources', 'ours, from sources', 'the same from unbuilt sources', async () => join(ROOT, 'src', 'main.ts')),
   script('copy', 'COPY + raw jsonb (floor)', 'copy-raw.ts', {
     raw: 'raw',
     tell: 'pg-copy-streams',
@@ -37,13 +30,11 @@ export const PEERS: readonly Peer[] = [
   }),
   python('dlt-arrow', 'dlt, Arrow → parquet → MERGE, no raw', 'dlt', 'dlt_arrow.py', {
     tell: 'dlt, pyarrow, adbc-driver-postgresql',
-    settings:
-      'merge strategy upsert, parquet by ADBC, nested fields as JSON; new rows: `incremental` on job_id',
+    settings: 'merge strategy upsert, parquet by ADBC, nested fields as JSON; new rows: `incremental` on job_id',
   }),
   python('dlt', 'dlt merge, no raw', 'dlt', 'dlt_plain.py', {
     tell: 'dlt',
-    settings:
-      'REST source, defaults (delete-insert by insert_values), no child tables; new rows: `incremental`',
+    settings: 'REST source, defaults (delete-insert by insert_values), no child tables; new rows: `incremental`',
   }),
   python('singer', 'Singer, no raw', 'singer', 'singer_sync.py', {
     tell: 'singer-sdk, meltanolabs-target-postgres',
@@ -144,13 +135,7 @@ function script(name: string, title: string, file: string, { tell, args = [], ..
 }
 
 /** A program in `python`, with the packages of `python/requirements-<environment>.txt`. */
-function python(
-  name: string,
-  title: string,
-  environment: string,
-  file: string,
-  { tell = '', ...setup }: Setup,
-): Peer {
+function python(name: string, title: string, environment: string, file: string, { tell = '', ...setup }: Setup): Peer {
   return {
     table: ['peer', 'jobs'],
     key: 'job_id',

@@ -36,8 +36,7 @@ const flags = readFlags({
   quick: false,
 });
 const rows = flags.rows > 0 ? flags.rows : flags.quick ? 10_000 : 100_000;
-const names =
-  flags.peers !== '' ? flags.peers.split(',') : flags.quick ? QUICK : PEERS.map(({ name }) => name);
+const names = flags.peers !== '' ? flags.peers.split(',') : flags.quick ? QUICK : PEERS.map(({ name }) => name);
 const results = flags.results !== 'default' ? flags.results : flags.quick ? '' : RESULTS;
 const peers = names.map(chosen);
 if (process.platform !== 'linux') fail('it needs Linux: processor time and memory come from /proc');
@@ -109,9 +108,7 @@ function claim({ peer, steps, failure }: Measured): void {
 
 function chosen(name: string): Peer {
   const known = PEERS.map((peer) => peer.name).join(', ');
-  return (
-    PEERS.find((peer) => peer.name === name) ?? fail(`there is no peer ${JSON.stringify(name)}: ${known}`)
-  );
+  return PEERS.find((peer) => peer.name === name) ?? fail(`there is no peer ${JSON.stringify(name)}: ${known}`);
 }
 
 function load(): string {

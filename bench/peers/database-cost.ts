@@ -26,9 +26,7 @@ export async function standing(client: pg.Client): Promise<Standing> {
        pg_total_relation_size(s.relid) as bytes
      from pg_stat_user_tables s where schemaname not like 'pg_temp%'`,
   );
-  const { rows: wal } = await client.query<{ bytes: string }>(
-    `select pg_current_wal_insert_lsn() - '0/0' as bytes`,
-  );
+  const { rows: wal } = await client.query<{ bytes: string }>(`select pg_current_wal_insert_lsn() - '0/0' as bytes`);
   return {
     cpuSeconds: await serverSeconds(client),
     walBytes: Number(wal[0]?.bytes),
@@ -39,11 +37,7 @@ export async function standing(client: pg.Client): Promise<Standing> {
 }
 
 /** The sum of what was added; a table that was made anew meanwhile counts from nothing. */
-export function added(
-  before: ReadonlyMap<string, number>,
-  after: ReadonlyMap<string, number>,
-  only?: string,
-): number {
+export function added(before: ReadonlyMap<string, number>, after: ReadonlyMap<string, number>, only?: string): number {
   let sum = 0;
   for (const [id, count] of after) {
     if (only === undefined || only === id) sum += count - (before.get(id) ?? 0);

@@ -65,8 +65,7 @@ export function steps(rows: number): readonly Step[] {
     {
       name: `${grouped(deleted)} deleted, all over`,
       mode: 'all',
-      change: (sandbox) =>
-        spread(sandbox, deleted, (id) => ({ op: 'delete', collection: 'research_jobs', id })),
+      change: (sandbox) => spread(sandbox, deleted, (id) => ({ op: 'delete', collection: 'research_jobs', id })),
     },
   ];
 }

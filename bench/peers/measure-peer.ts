@@ -33,12 +33,7 @@ export interface Measured {
 }
 
 /** Takes a peer through all steps: a service and a database of its own, a fresh process for each step. */
-export async function measurePeer(
-  stage: Stage,
-  peer: Peer,
-  prepared: PreparedPeer,
-  wanted: number,
-): Promise<Measured> {
+export async function measurePeer(stage: Stage, peer: Peer, prepared: PreparedPeer, wanted: number): Promise<Measured> {
   const rows = Math.min(wanted, peer.mostRows ?? wanted);
   const sandbox = await stage.sandbox(serviceOptions(rows));
   // Nothing changes by itself, so that there is one truth.

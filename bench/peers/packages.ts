@@ -27,12 +27,9 @@ export async function pythonPackages(
   const requirements = join(PYTHON, `requirements-${name}.txt`);
   const text = await readFile(requirements, 'utf8');
   const { stdout: version } = await run('python3', ['--version']).catch((error: unknown) => {
-    throw new Error(
-      'this peer needs Python 3.11 with venv as python3: on Debian, apt-get install python3-venv',
-      {
-        cause: error,
-      },
-    );
+    throw new Error('this peer needs Python 3.11 with venv as python3: on Debian, apt-get install python3-venv', {
+      cause: error,
+    });
   });
   const folder = await installedOnce(join(scratch, `${name}-${hashOf(version + text)}`), async (into) => {
     await run('python3', ['-m', 'venv', into]);
@@ -55,8 +52,7 @@ export async function npmPackages(
   const lock = await readFile(join(SCRIPTS, 'package-lock.json'), 'utf8');
   const folder = await installedOnce(join(scratch, `npm-${hashOf(lock)}`), async (into) => {
     await mkdir(into, { recursive: true });
-    for (const name of ['package.json', 'package-lock.json'])
-      await copyFile(join(SCRIPTS, name), join(into, name));
+    for (const name of ['package.json', 'package-lock.json']) await copyFile(join(SCRIPTS, name), join(into, name));
     await run('npm', ['ci', '--silent', '--ignore-scripts', '--no-audit', '--no-fund'], { cwd: into });
   });
   const { packages } = JSON.parse(lock) as { packages: Record<string, { version?: string }> };

@@ -46,8 +46,7 @@ export async function runMeasured(command: Command, cwd: string): Promise<Taken>
     child.once('close', resolve);
   }).finally(() => clearInterval(looking));
   const seconds = (performance.now() - begun) / 1000;
-  if (code !== 0)
-    throw new Error(`${basename(command.args[0] ?? '')} ended with ${String(code)}\n${written}`);
+  if (code !== 0) throw new Error(`${basename(command.args[0] ?? '')} ended with ${String(code)}\n${written}`);
   return { seconds, cpuSeconds: endedChildrenSeconds() - before, peakBytes };
 }
 

@@ -22,11 +22,7 @@ export interface RowDifference {
  * jsonb, a column the field's text cast to the column's type. Where the whole item is kept, fields need no columns; those
  * that there are must be right, too.
  */
-export async function compareRows(
-  client: pg.Client,
-  peer: Peer,
-  truth: readonly string[],
-): Promise<RowDifference> {
+export async function compareRows(client: pg.Client, peer: Peer, truth: readonly string[]): Promise<RowDifference> {
   await client.query(`set timezone = 'UTC'`);
   await client.query('create temp table truth (id bigint primary key, item jsonb) on commit preserve rows');
   try {

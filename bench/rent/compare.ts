@@ -22,9 +22,7 @@ const [bench = '', ...rest] = own === -1 ? [] : process.argv.splice(own).slice(1
 const flags = readFlags({ with: '', without: '', runs: 3 });
 const checkouts = [flags.with, flags.without].map((path) => resolve(path));
 if (bench === '' || flags.with === '' || flags.without === '') {
-  process.stderr.write(
-    'node bench/rent/compare.ts --with CHECKOUT --without CHECKOUT -- BENCH [ITS FLAGS]\n',
-  );
+  process.stderr.write('node bench/rent/compare.ts --with CHECKOUT --without CHECKOUT -- BENCH [ITS FLAGS]\n');
   process.exit(2);
 }
 
@@ -37,9 +35,7 @@ for (let run = 0; run < flags.runs; run += 1) {
 }
 
 printMachine();
-print(
-  `${[bench, ...rest].join(' ')}: ${flags.runs} runs each, in turns; with ${flags.with}, without ${flags.without}`,
-);
+print(`${[bench, ...rest].join(' ')}: ${flags.runs} runs each, in turns; with ${flags.with}, without ${flags.without}`);
 const names = [...new Set(runs.flat().flatMap((figures) => [...figures.keys()]))];
 printTable(
   ['figure', 'with', 'without', 'ratio', 'with: spread', 'without: spread'],
@@ -78,9 +74,7 @@ function figuresOf(text: string): Figures {
   for (const [at, rule] of lines.entries()) {
     if (!/^─+(?:  ─+)+$/.test(rule)) continue;
     // The rule says where each column is: a cell may be empty.
-    const columns = [...rule.matchAll(/─+/g)].map(
-      ({ index, 0: { length } }) => [index, index + length] as const,
-    );
+    const columns = [...rule.matchAll(/─+/g)].map(({ index, 0: { length } }) => [index, index + length] as const);
     const cells = (line = ''): string[] => columns.map((place) => line.slice(...place).trim());
     const titles = cells(lines[at - 1]);
     for (const line of lines.slice(at + 1, lines.indexOf('', at))) {

@@ -41,8 +41,7 @@ for (const [name, scenario] of Object.entries(CASES)) {
   const perMinute = sent / SEEDS.length / scenario.minutes;
   const size = Math.floor(LIMIT * (scenario.share ?? 1));
   const possible = (size * 60_000) / (60_000 + responseMs + GUARD_MS);
-  const others =
-    foreignSent === 0 ? '' : `  others refused ${String(foreignRefused)} of ${String(foreignSent)}`;
+  const others = foreignSent === 0 ? '' : `  others refused ${String(foreignRefused)} of ${String(foreignSent)}`;
   process.stdout.write(
     `${name.padEnd(44)} ${perMinute.toFixed(2).padStart(6)} of ${possible.toFixed(2)}` +
       ` = ${((100 * perMinute) / possible).toFixed(1).padStart(5)} %  429: ${String(refused)}${others}\n`,

@@ -37,12 +37,11 @@ const SIZES = {
   watchlist: flags.items,
 };
 const FEW = { jobs: 12, bulkJobs: 4, lists: 2, itemsPerList: 3, watchlist: 4 };
-const CASES: readonly { readonly name: string; readonly options: Partial<SandboxOptions> & typeof SIZES }[] =
-  [
-    { name: 'pages of 8 MB', options: { ...SIZES, maxLimit: 8 } },
-    { name: `pages of ${Math.min(500, flags.jobs)} MB`, options: SIZES },
-    { name: 'items of 12 MB', options: { ...FEW, megabytes: 12 } },
-  ];
+const CASES: readonly { readonly name: string; readonly options: Partial<SandboxOptions> & typeof SIZES }[] = [
+  { name: 'pages of 8 MB', options: { ...SIZES, maxLimit: 8 } },
+  { name: `pages of ${Math.min(500, flags.jobs)} MB`, options: SIZES },
+  { name: 'items of 12 MB', options: { ...FEW, megabytes: 12 } },
+];
 
 const claims = new Claims();
 
@@ -155,11 +154,7 @@ async function compare(
 }
 
 /** The items of a list, read as they come: all of them are no text that could be held. */
-async function* truth(
-  sandbox: TestSandbox,
-  { name }: ListCollection,
-  list: string,
-): AsyncGenerator<readonly string[]> {
+async function* truth(sandbox: TestSandbox, { name }: ListCollection, list: string): AsyncGenerator<readonly string[]> {
   const query = `collection=${name}${list === '' ? '' : `&list=${list}`}`;
   const { body } = await fetch(`${sandbox.controlUrl}/truth?${query}`);
   if (body === null) throw new Error('the sandbox answers nothing');

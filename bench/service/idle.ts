@@ -89,10 +89,7 @@ await onStage(flags.postgres, async (stage) => {
           ['pings an hour', (((per('pings') / seconds) * 3600) / users.length).toFixed(0)],
           ['all accounts: first load', `${loaded.toFixed(0)} s`],
           ['all accounts: requests of the first load', String(firstLoad)],
-          [
-            'processor seconds of the first load',
-            `${before.daemon.toFixed(0)} + ${before.postgres.toFixed(0)}`,
-          ],
+          ['processor seconds of the first load', `${before.daemon.toFixed(0)} + ${before.postgres.toFixed(0)}`],
           ['runs overdue by more than a minute', String(after.overdue)],
           ['resident, least', megabytes(Math.min(...resident))],
           ['resident, most', megabytes(Math.max(...resident))],

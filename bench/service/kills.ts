@@ -113,12 +113,8 @@ await onStage(flags.postgres, async (stage) => {
     const begun = walks.begun('/v1/research');
     for (const problem of different) claims.check(false, `round ${round}: ${problem}`);
     claims.check(written === expected, `round ${round}: ${expected} changes, ${written} rows written`);
-    claims.check(
-      logged === begun + loggedBefore(rows),
-      `round ${round}: ${begun} walks, sync_log has others`,
-    );
-    for (const { repeated } of played)
-      claims.check(repeated <= 2, `${repeated} requests repeated after a kill`);
+    claims.check(logged === begun + loggedBefore(rows), `round ${round}: ${begun} walks, sync_log has others`);
+    for (const { repeated } of played) claims.check(repeated <= 2, `${repeated} requests repeated after a kill`);
     rows.push([
       round === 1 ? 'first load' : `round ${round}`,
       String(killsOf(played)),

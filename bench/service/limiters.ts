@@ -46,10 +46,8 @@ const SILENT: Network = { headers: () => ({}) };
 
 const SERVERS: Record<string, () => Limiter> = {
   'sliding log': () => slidingLog(LIMIT),
-  'sliding log, Remaining one too low': () =>
-    withRemaining(slidingLog(LIMIT), (honest) => Math.max(0, honest - 1)),
-  'sliding log, Remaining in tens': () =>
-    withRemaining(slidingLog(LIMIT), (honest) => honest - (honest % 10)),
+  'sliding log, Remaining one too low': () => withRemaining(slidingLog(LIMIT), (honest) => Math.max(0, honest - 1)),
+  'sliding log, Remaining in tens': () => withRemaining(slidingLog(LIMIT), (honest) => honest - (honest % 10)),
   'fixed window': () => fixedWindow(LIMIT, 17_000),
   'token bucket': () => tokenBucket(LIMIT),
   'token bucket, burst 20': () => tokenBucket(LIMIT, 20),
@@ -160,8 +158,7 @@ async function virtual(): Promise<void> {
       table.push([headers, server, ...figures(name, server, 'odd headers', all)]);
     }
   }
-  if (table.length > 0)
-    printTable(['headers', 'server', '429s', 'first hour', 'an hour after', 'used'], table);
+  if (table.length > 0) printTable(['headers', 'server', '429s', 'first hour', 'an hour after', 'used'], table);
 
   const shared: string[][] = [];
   for (const [name, scenario] of Object.entries(OTHERS).filter(([each]) => each.includes(flags.only)))
@@ -174,11 +171,9 @@ async function virtual(): Promise<void> {
     const all = await runs({ minutes: 10, ...scenario });
     const refused = sum(all, (each) => each.refusedAt.length);
     const sent = sum(all, (each) => each.sentAt.length) / all.length / 10;
-    const possible =
-      (LIMIT * WINDOW_MS) / (WINDOW_MS + GUARD_MS + mean(all.map((each) => each.meanResponseMs)));
+    const possible = (LIMIT * WINDOW_MS) / (WINDOW_MS + GUARD_MS + mean(all.map((each) => each.meanResponseMs)));
     claims.check(refused === 0, `${name}: ${String(refused)} refused`);
-    if (!name.includes('0.02'))
-      claims.check(sent / possible >= 0.98, `${name}: ${percent(sent / possible)} used`);
+    if (!name.includes('0.02')) claims.check(sent / possible >= 0.98, `${name}: ${percent(sent / possible)} used`);
     lived.push([name, sent.toFixed(1), percent(sent / possible), String(refused)]);
   }
   if (lived.length > 0) printTable(['restarts', 'sent a minute', 'used', '429s'], lived);
@@ -217,8 +212,7 @@ function figures(name: string, server: string, how: string, all: readonly Outcom
   );
   claims.check(later <= (strict ? 0 : 1), `${name}: ${later.toFixed(1)} refused an hour after it`);
   // A Retry-After in milliseconds is read as seconds: a quarter of an hour each time.
-  if (strict || how in NETWORKS)
-    claims.check(used >= (strict ? 0.99 : 0.9), `${name}: ${percent(used)} used`);
+  if (strict || how in NETWORKS) claims.check(used >= (strict ? 0.99 : 0.9), `${name}: ${percent(used)} used`);
   return [String(sum(all, (each) => each.refusedAt.length)), String(first), later.toFixed(1), percent(used)];
 }
 

@@ -104,21 +104,13 @@ function run(args: readonly string[], env: Readonly<Record<string, string>>, cwd
 }
 
 /** Megabytes that launcher and program have had at most, added up: they live side by side. */
-async function peakOf(
-  args: readonly string[],
-  env: Readonly<Record<string, string>>,
-  cwd: string,
-): Promise<number> {
+async function peakOf(args: readonly string[], env: Readonly<Record<string, string>>, cwd: string): Promise<number> {
   const file = join(cwd, 'peaks');
   await rm(file, { force: true });
   const preload =
     `import{appendFileSync}from'node:fs';process.on('exit',()=>` +
     `appendFileSync(${JSON.stringify(file)},process.resourceUsage().maxRSS*1024+'\\n'))`;
-  await run(
-    args,
-    { ...env, NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(preload)}` },
-    cwd,
-  );
+  await run(args, { ...env, NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(preload)}` }, cwd);
   const peaks = (await readFile(file, 'utf8')).trim().split('\n').map(Number);
   return peaks.reduce((sum, peak) => sum + peak, 0) / MiB;
 }

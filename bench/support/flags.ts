@@ -12,10 +12,7 @@ export function readFlags<const T extends Record<string, number | string | false
   const names = Object.keys(defaults);
   try {
     const options = Object.fromEntries(
-      names.map((name) => [
-        name,
-        { type: defaults[name] === false ? ('boolean' as const) : ('string' as const) },
-      ]),
+      names.map((name) => [name, { type: defaults[name] === false ? ('boolean' as const) : ('string' as const) }]),
     );
     const { values } = parseArgs({ options });
     const read = names.map((name) => {

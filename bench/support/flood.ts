@@ -63,8 +63,7 @@ export const KINDS: readonly Kind[] = [
     name: 'nobody’s account',
     share: 0.1,
     right: [404, 503],
-    send: (at, agent) =>
-      post({ ...at, userId: 1_000_000 + Math.floor(Math.random() * 1e9) }, agent, forged('hex')),
+    send: (at, agent) => post({ ...at, userId: 1_000_000 + Math.floor(Math.random() * 1e9) }, agent, forged('hex')),
   },
   {
     name: 'another path',
@@ -88,8 +87,7 @@ export const KINDS: readonly Kind[] = [
     name: 'a mebibyte, wrong signature',
     share: 0.01,
     right: [400, 503],
-    send: (at, agent) =>
-      post(at, agent, { body: MEBIBYTE, headers: { [SIGNATURE]: randomBytes(32).toString('hex') } }),
+    send: (at, agent) => post(at, agent, { body: MEBIBYTE, headers: { [SIGNATURE]: randomBytes(32).toString('hex') } }),
   },
   {
     name: 'more than a mebibyte, announced',
@@ -150,11 +148,7 @@ function forged(scheme: 'hex' | 'timestamped'): Posted {
   return { body, headers: { [SIGNATURE]: scheme === 'hex' ? mac : `t=${now},v1=${mac}` } };
 }
 
-function post(
-  { port, userId }: Target,
-  agent: Agent,
-  { body, headers, path, method }: Posted,
-): Promise<Answered> {
+function post({ port, userId }: Target, agent: Agent, { body, headers, path, method }: Posted): Promise<Answered> {
   const options: RequestOptions = {
     port,
     host: '127.0.0.1',
@@ -201,8 +195,6 @@ function speak({ port }: Target, bytes: Buffer): Promise<Answered> {
       heard += chunk.toString('latin1');
     });
     socket.on('error', () => {});
-    socket.on('close', () =>
-      resolve(Number(/^HTTP\/1\.1 (\d{3})/.exec(heard)?.[1] ?? Number.NaN) || 'closed'),
-    );
+    socket.on('close', () => resolve(Number(/^HTTP\/1\.1 (\d{3})/.exec(heard)?.[1] ?? Number.NaN) || 'closed'));
   });
 }

@@ -64,8 +64,7 @@ function statOf(pid: number): Stat | undefined {
   // The name is in parentheses, and may contain some.
   const end = text.lastIndexOf(')');
   const fields = text.slice(end + 2).split(' ');
-  const seconds = (first: number): number =>
-    (Number(fields[first] ?? 0) + Number(fields[first + 1] ?? 0)) / TICKS;
+  const seconds = (first: number): number => (Number(fields[first] ?? 0) + Number(fields[first + 1] ?? 0)) / TICKS;
   const name = text.slice(text.indexOf('(') + 1, end);
   return { name, parent: Number(fields[1]), own: seconds(11), ended: seconds(13) };
 }

@@ -56,9 +56,7 @@ export async function onStage(
       const name = `bench_${process.pid}_${databases}`;
       await withClient(server, (client) => client.query(`create database ${name} template template0`));
       const admin = server;
-      clearing.push(() =>
-        withClient(admin, (client) => client.query(`drop database if exists ${name} with (force)`)),
-      );
+      clearing.push(() => withClient(admin, (client) => client.query(`drop database if exists ${name} with (force)`)));
       const url = new URL(server);
       url.pathname = `/${name}`;
       return url.href;

@@ -48,9 +48,7 @@ async function step<T>(name: string, work: () => Promise<T>): Promise<T> {
 }
 
 /** The demo, read to its end, and how a reader connects to it. */
-async function startDemo(
-  folder: string,
-): Promise<{ stop(): Promise<unknown>; address: string; password: string }> {
+async function startDemo(folder: string): Promise<{ stop(): Promise<unknown>; address: string; password: string }> {
   const demo = startProgram(['demo'], { cwd: folder, script: LAUNCHER });
   const command = (...args: string[]) => runProgram(args, { cwd: folder, script: LAUNCHER });
   const stop = (): Promise<unknown> => {
@@ -61,8 +59,7 @@ async function startDemo(
     await demo.until('status page');
     // Makes the login that only reads, too.
     const left = `select 6 - count(*) as n from freshness where state = 'current'`;
-    const isRead = async (): Promise<boolean> =>
-      /"n":\s*"?0\b/.test((await command('sql', left, '--json')).stdout);
+    const isRead = async (): Promise<boolean> => /"n":\s*"?0\b/.test((await command('sql', left, '--json')).stdout);
     await eventually('the demo to be read', isRead, PATIENCE);
     return { stop, ...(await reader(folder, (await command('status', '--demo')).stdout)) };
   } catch (error) {
@@ -84,10 +81,7 @@ async function install(): Promise<void> {
 }
 
 /** Starts Superset with a metadata database of its own. */
-async function startSuperset(
-  folder: string,
-  password: string,
-): Promise<{ url: string; server: ChildProcess }> {
+async function startSuperset(folder: string, password: string): Promise<{ url: string; server: ChildProcess }> {
   const home = join(folder, 'superset');
   await mkdir(home);
   const env = {
@@ -185,9 +179,7 @@ async function check(folder: string): Promise<void> {
   try {
     await step('pip install', install);
     const password = randomBytes(12).toString('hex');
-    const superset = await step('Superset: database, administrator, start', () =>
-      startSuperset(folder, password),
-    );
+    const superset = await step('Superset: database, administrator, start', () => startSuperset(folder, password));
     server = superset.server;
     const client = await SupersetClient.login(superset.url, 'admin', password);
     const charts = (await readdir(join(HERE, EXPORT, 'charts'))).length;
@@ -198,9 +190,7 @@ async function check(folder: string): Promise<void> {
       });
       for (const dataset of await client.datasets()) await client.refresh(dataset.id);
     });
-    const shown = await step('the dashboard in a browser', () =>
-      openDashboard(superset.url, password, charts),
-    );
+    const shown = await step('the dashboard in a browser', () => openDashboard(superset.url, password, charts));
     printTable(
       ['chart’s data', 'HTTP', 'rows'],
       shown.map(({ status, rows }, index) => [String(index + 1), String(status), String(rows)]),
@@ -231,6 +221,4 @@ try {
 }
 const total = steps.reduce((sum, [, seconds]) => sum + seconds, 0);
 print(`\nfrom the checkout to the charts: ${(total / 60).toFixed(1)} min`);
-claims.tell(
-  'the dashboard is imported, every chart shows data, and new datasets get the service’s time axis',
-);
+claims.tell('the dashboard is imported, every chart shows data, and new datasets get the service’s time axis');

@@ -75,8 +75,7 @@ export function commandHandler<A extends CommandArguments, T, P extends Collecti
         return await command.work(account, given, { context, askedBy, isDaemon: true, signal, onProgress });
       } catch (error) {
         // The account's loops find out as well: they stop and ping until a key is good.
-        if (error instanceof KeyRefused)
-          for (const name of context.config.collections) account.service.pollDue(name);
+        if (error instanceof KeyRefused) for (const name of context.config.collections) account.service.pollDue(name);
         throw error;
       }
     };

@@ -4,12 +4,7 @@ import { DatabaseUnavailable } from '@research-mirror/runtime/errors';
 import { KeyRefused, LeaseLost, TransportError } from '../model/errors.ts';
 import type { AccountReader } from '../sync/account-reader.ts';
 import type { ReadRequest } from '../sync/read-root.ts';
-import {
-  accountService,
-  type AccountService,
-  type AccountServiceOptions,
-  type Companion,
-} from './account-service.ts';
+import { accountService, type AccountService, type AccountServiceOptions, type Companion } from './account-service.ts';
 import { EMPTY_OUTCOME, type ReadOutcome } from '../sync/walk-result.ts';
 import { addTotals, NO_TOTALS } from '../model/sync-events.ts';
 
@@ -223,9 +218,7 @@ describe('a running account', () => {
 
   it('keeps one wait for suspects: a later ring replaces the earlier wait', async () => {
     const { clock, service, reads, within } = await account((reading) =>
-      reading === 'lists settle'
-        ? { againMs: 60_000 }
-        : { suspects: reading.startsWith('lists ') ? ['lists'] : [] },
+      reading === 'lists settle' ? { againMs: 60_000 } : { suspects: reading.startsWith('lists ') ? ['lists'] : [] },
     );
     for (let times = 0; times < 10; times += 1) {
       service.pollDue('lists');

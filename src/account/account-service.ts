@@ -59,8 +59,7 @@ export function accountService(options: {
       return [name, collectionLoops(name, reader, clock, loops, ringChildren)];
     }),
   );
-  const ring = (name: CollectionName, which: keyof CollectionLoops): void =>
-    loopsOf.get(name)?.[which].ring();
+  const ring = (name: CollectionName, which: keyof CollectionLoops): void => loopsOf.get(name)?.[which].ring();
 
   /** Started runs: their moment and the time of the start. */
   const begun = new Map<ReadingLoop, { readonly moment: number; readonly at: number }>();

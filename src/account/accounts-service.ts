@@ -4,14 +4,7 @@ import { messageOf } from '@research-mirror/runtime/message';
 import { Mutex } from '@research-mirror/runtime/mutex';
 import { service, untilAborted } from '@research-mirror/runtime/service';
 import { hashOfKey, type Secret } from '../config/secret.ts';
-import {
-  AccountMoved,
-  AccountRetired,
-  KeyRefused,
-  LeaseLost,
-  refusesKey,
-  ServiceDown,
-} from '../model/errors.ts';
+import { AccountMoved, AccountRetired, KeyRefused, LeaseLost, refusesKey, ServiceDown } from '../model/errors.ts';
 import type { Fence } from '../postgres/fenced.ts';
 import { createFleetStore } from '../postgres/lease.ts';
 import { isDatabaseDown } from '../postgres/sql-state.ts';
@@ -70,9 +63,7 @@ export function accountsService(context: ProcessContext, keys: readonly Secret[]
       } catch (error) {
         signal.throwIfAborted();
         const refused = error instanceof KeyRefused;
-        const waitMs = refused
-          ? refusedKeyWait(refusals++)
-          : Math.min(LONGEST_WAIT_MS, 1_000 * 2 ** failures++);
+        const waitMs = refused ? refusedKeyWait(refusals++) : Math.min(LONGEST_WAIT_MS, 1_000 * 2 ** failures++);
         const message = messageOf(error);
         unknown.set(name, message);
         const remedy = refused ? '; set a good MIRROR_API_KEY' : '';
@@ -226,8 +217,7 @@ export function accountRunner(
       log.warn(`${line}; asked again in ${waitMs / 1000} s, unless another daemon has a good key`);
       return waitMs;
     }
-    if (error instanceof AccountMoved)
-      log.error(`account ${userId} has stopped: ${messageOf(error)}; its data stays`);
+    if (error instanceof AccountMoved) log.error(`account ${userId} has stopped: ${messageOf(error)}; its data stays`);
     // A retired account and a database that is down are logged elsewhere.
     else if (error instanceof AccountRetired || isDatabaseDown(error)) log.debug(line);
     else if (error instanceof LeaseLost) log.warn(line);

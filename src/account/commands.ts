@@ -151,8 +151,7 @@ export function commandService(options: {
 }): Service {
   const { db, processId, handlers, bell, clock, onFailure } = options;
   const tasks = new Map<string, Task>();
-  const update = (id: string, set: object) =>
-    db.state.updateTable('command').set(set).where('command_id', '=', id);
+  const update = (id: string, set: object) => db.state.updateTable('command').set(set).where('command_id', '=', id);
 
   /** Writes an answer, repeatedly while the database is away or read-only, since the asker waits for it. */
   const answer = async (id: string, { progress }: Task, set: object, stop: AbortSignal): Promise<void> => {

@@ -43,12 +43,7 @@ export function failureLog(
      * @param place where it failed: `42/lists`
      * @param text the line, without the error's message
      */
-    failed(
-      place: string,
-      text: string,
-      thrown: unknown,
-      fields: Readonly<Record<string, unknown>> = {},
-    ): void {
+    failed(place: string, text: string, thrown: unknown, fields: Readonly<Record<string, unknown>> = {}): void {
       onFailure(thrown);
       const error = thrown instanceof Error ? thrown : new Error(messageOf(thrown));
       const line = `${text}: ${failureMessage(error)}`;
@@ -83,8 +78,7 @@ export function logObserver(log: Logger, failures: FailureLog): SyncObserver {
         `${rest.collection}: ${countOf(rows, 'row')} in doubt, read again in ${formatSpan(milliseconds)}`,
       ),
     deletionsJudged: ({ scope, deleted }) => {
-      if (deleted > 0)
-        log.info({ ...scope, deleted }, `${scope.collection}: ${countOf(deleted, 'row')} deleted`);
+      if (deleted > 0) log.info({ ...scope, deleted }, `${scope.collection}: ${countOf(deleted, 'row')} deleted`);
     },
     walkEnded: ({ scope, outcome, error, ...rest }) => {
       const fields = { ...scope, ...rest };

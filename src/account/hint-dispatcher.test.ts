@@ -31,8 +31,7 @@ afterEach(async () => {
 
 /** A running dispatcher, whose readings `answer` scripts. */
 async function running(
-  answer: (reading: Reading, request: HintedRequest) => HintedOutcome | Promise<HintedOutcome> = () =>
-    took(1),
+  answer: (reading: Reading, request: HintedRequest) => HintedOutcome | Promise<HintedOutcome> = () => took(1),
 ) {
   const clock = new VirtualClock();
   const account = await MemoryAccount.make(clock, {});
@@ -222,9 +221,7 @@ describe('the dispatcher of hints', () => {
   });
 
   it('ends when another process owns the account', async () => {
-    const { clock, events, ended, hints } = await running(() =>
-      Promise.reject(new LeaseLost('another owner')),
-    );
+    const { clock, events, ended, hints } = await running(() => Promise.reject(new LeaseLost('another owner')));
     events(JOBS, '1');
     await clock.advance(0);
     expect(await ended).toBeInstanceOf(LeaseLost);

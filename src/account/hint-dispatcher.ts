@@ -153,13 +153,10 @@ export function hintDispatcher(options: {
             const current = [...busy.values()];
             const waiting = [...resting.values()].filter(({ until }) => until > now);
             // Lists before their items: the items of a new or changed list are read once.
-            const behind = new Set(
-              current.flatMap((each) => childrenOf(each.collection).map(({ name }) => name)),
-            );
+            const behind = new Set(current.flatMap((each) => childrenOf(each.collection).map(({ name }) => name)));
             const among = collections.filter((name) => !behind.has(name));
             const next = await store.next(among, [...current, ...waiting.map(({ scope }) => scope)]);
-            if (next?.inMs !== 0)
-              return Math.min(next?.inMs ?? Infinity, ...waiting.map(({ until }) => until - now));
+            if (next?.inMs !== 0) return Math.min(next?.inMs ?? Infinity, ...waiting.map(({ until }) => until - now));
             // A reading may have ended all work meanwhile.
             signal.throwIfAborted();
             begin(next, tokens);

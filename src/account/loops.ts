@@ -59,10 +59,7 @@ export function readingLoops(options: {
      * all of them have ended.
      * @throws the signal's reason; otherwise LeaseLost or KeyRefused if one was thrown, or the first error
      */
-    async run(
-      stop: AbortSignal,
-      beside: readonly ((signal: AbortSignal) => Promise<never>)[],
-    ): Promise<never> {
+    async run(stop: AbortSignal, beside: readonly ((signal: AbortSignal) => Promise<never>)[]): Promise<never> {
       const broken = new AbortController();
       const errors: unknown[] = [];
       const signal = AbortSignal.any([stop, broken.signal]);
@@ -170,9 +167,7 @@ export function collectionLoops(
       if (changes > 0 || clock.monotonic() - rungAt >= RING_AGAIN_MS) ringChildren();
     }
   });
-  const due = loops.add(`reading of changed ${name}`, LONGEST_POLL_RETRY_MS, (signal) =>
-    reader.readDue(name, signal),
-  );
+  const due = loops.add(`reading of changed ${name}`, LONGEST_POLL_RETRY_MS, (signal) => reader.readDue(name, signal));
   let wait: AbortController | undefined;
   const suspects = loops.add(`second reading of ${name}`, LONGEST_FULL_RETRY_MS, async (signal) => {
     // An earlier ring ends the wait.

@@ -101,9 +101,7 @@ function noPass(userId: string, collection: CollectionName, error: string | null
 
 /** Progress of one collection of one account, as sums. */
 export interface PassProgress
-  extends
-    CollectionProgress,
-    Readonly<Record<'pages' | 'items' | 'inserted' | 'updated' | 'deleted', number>> {
+  extends CollectionProgress, Readonly<Record<'pages' | 'items' | 'inserted' | 'updated' | 'deleted', number>> {
   /** Rows that wait for a second reading, and how long, ms; null: none wait. */
   readonly doubts: { readonly rows: number; readonly milliseconds: number } | null;
 }
@@ -149,11 +147,7 @@ export const SYNC: AccountCommand<SyncArguments, CollectionPass, PassProgress> =
 export type SyncReport = Awaited<ReturnType<typeof runSync>>;
 
 /** One pass over the collections; committed pages stay. @throws errors that concern all accounts; the signal's reason */
-export async function runSync(
-  config: ServiceConfig,
-  options: RunOptions<PassProgress>,
-  given: SyncArguments,
-) {
+export async function runSync(config: ServiceConfig, options: RunOptions<PassProgress>, given: SyncArguments) {
   const { results, unknownKeys } = await runCommand(config, options, SYNC, given);
   /** Requests sent to read the collections, without pings, and the number of those answered with 429. */
   const requests = results.reduce((sum, each) => sum + each.requests, 0);

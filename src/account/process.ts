@@ -200,9 +200,7 @@ export async function createProcess(
     onSubmission,
     onRegistered,
     whyAstray:
-      publicUrl === undefined
-        ? () => Promise.resolve(undefined)
-        : astrayKept(publicUrl, `${host}:${port}`, clock),
+      publicUrl === undefined ? () => Promise.resolve(undefined) : astrayKept(publicUrl, `${host}:${port}`, clock),
   };
   return { context, heartbeat, notifications, close: (): Promise<void> => wire.close() };
 }

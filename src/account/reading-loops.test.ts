@@ -14,8 +14,7 @@ function loopsOf() {
     onOutcome: () => {},
     onFailure: (what, error) => failures.push(`${what}: ${error.message}`),
   });
-  const add = (what: string, read: (signal: AbortSignal) => Promise<ReadOutcome>) =>
-    loops.add(what, 30_000, read);
+  const add = (what: string, read: (signal: AbortSignal) => Promise<ReadOutcome>) => loops.add(what, 30_000, read);
   const stop = new AbortController();
   const run = (beside: Parameters<ReadingLoops['run']>[1] = []) => loops.run(stop.signal, beside);
   return { clock, failures, add, run, stop };
@@ -123,9 +122,7 @@ describe('reading loops', () => {
   it('retry a failure with growing delays, in which the loop waits and delays no other', async () => {
     const { clock, failures, add, run, stop } = loopsOf();
     let broken = true;
-    const loop = add('poll', () =>
-      broken ? Promise.reject(new Error('no route')) : Promise.resolve(EMPTY_OUTCOME),
-    );
+    const loop = add('poll', () => (broken ? Promise.reject(new Error('no route')) : Promise.resolve(EMPTY_OUTCOME)));
     const { loop: other, open } = slowLoop(add);
     const running = run();
     loop.ring();

@@ -12,9 +12,7 @@ afterEach(() => keeper.stop());
 function sceneOf(...accounts: string[]) {
   const clock = new VirtualClock();
   const bell = new Doorbell();
-  const standing = new Map<string, ReturnType<SharedAccount['standing']>>(
-    accounts.map((userId) => [userId, 'waits']),
-  );
+  const standing = new Map<string, ReturnType<SharedAccount['standing']>>(accounts.map((userId) => [userId, 'waits']));
   const owners = new Map<string, string | null>(accounts.map((userId) => [userId, null]));
   const living = new Map<string, LivingProcess>();
   const retired = new Set<string>();
@@ -174,9 +172,7 @@ describe('a daemon beside another one', () => {
     is.others = true;
     lives('other', accounts);
     const news = [...(await start()), ...(await after(10_000))];
-    expect(news.filter((each) => each.startsWith('take'))).toEqual(
-      shareOf('self').map((each) => `take ${each}`),
-    );
+    expect(news.filter((each) => each.startsWith('take'))).toEqual(shareOf('self').map((each) => `take ${each}`));
     expect(news.filter((each) => each.startsWith('shares out'))).toEqual([
       'shares out: 20 of 40 accounts, as one of 2 daemons',
     ]);

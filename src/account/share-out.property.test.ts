@@ -133,9 +133,7 @@ describe('a share', () => {
       return moved(before, shareOut(free(accounts), sameKeys(names, accounts))).length;
     });
     const mean = sizes.reduce((sum, each) => sum + each) / sizes.length;
-    process.stdout.write(
-      `${n} accounts, ${d} daemons and one more: ${mean} move, ${Math.max(...sizes)} at most\n`,
-    );
+    process.stdout.write(`${n} accounts, ${d} daemons and one more: ${mean} move, ${Math.max(...sizes)} at most\n`);
     expect(mean).toBeLessThanOrEqual((1.2 * n) / (d + 1));
   });
 });
@@ -204,9 +202,7 @@ describe('daemons that share accounts out', () => {
         };
         for (let rounds = 0; rounds < accounts.length; rounds += 1) round();
         const { owners, daemons: living } = now();
-        expect(new Map([...owners].filter(([, owner]) => owner !== undefined))).toEqual(
-          shareOut(owners, living),
-        );
+        expect(new Map([...owners].filter(([, owner]) => owner !== undefined))).toEqual(shareOut(owners, living));
         const { moves } = is;
         round();
         expect(is.moves).toBe(moves);

@@ -12,8 +12,7 @@ describe('walkHeap', () => {
     const ended = { kind: 'full', outcome: 'complete', error: undefined, pages: 1, milliseconds: 1 } as const;
     return {
       set,
-      page: (scope: Scope, items: number) =>
-        observer.pageWritten?.({ scope, kind: 'full', items, ...NO_ROWS }),
+      page: (scope: Scope, items: number) => observer.pageWritten?.({ scope, kind: 'full', items, ...NO_ROWS }),
       end: (scope: Scope) => observer.walkEnded?.({ scope, items: 1, inserted: 0, updated: 0, ...ended }),
     };
   };

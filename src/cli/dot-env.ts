@@ -22,9 +22,7 @@ export function dotEnvAdditions(env: Environment, path = '.env'): Record<string,
     .split('\n')
     .flatMap((line, index) => (/^\s*(#.*)?$|=/.test(line.replace('\r', '')) ? [] : [index + 1]));
   if (slips.length > 0) {
-    throw new InvalidConfig([
-      `.env: line ${slips.join(', ')} says nothing (NAME=value, or a comment after #)`,
-    ]);
+    throw new InvalidConfig([`.env: line ${slips.join(', ')} says nothing (NAME=value, or a comment after #)`]);
   }
   const variables = Object.entries(parseEnv(text));
   const strange = variables.map(([name]) => name).filter((name) => !/^[\x21-\x7e]+$/.test(name));

@@ -73,8 +73,7 @@ export const KEEPING: Readonly<Record<string, Definition>> = {
     options: {
       '--csv': 'rows as CSV (RFC 4180), with a line of titles; NULL is empty; every row, every digit',
       '--json': 'a JSON object whose "rows" are objects; every row, every digit',
-      '--vertical':
-        'a line for each column instead of each row; a terminal too narrow for the titles gets it anyhow',
+      '--vertical': 'a line for each column instead of each row; a terminal too narrow for the titles gets it anyhow',
       '--timeout <duration>': 'give up after that long (default: "60s")',
       ...DEMO,
     },

@@ -95,10 +95,7 @@ export const MIRRORING: Readonly<Record<string, Definition>> = {
     examples: [
       [`research-mirror submit research --data '{"company_url": "https://example.com"}'`, 'one job'],
       ['research-mirror submit list_analyze --id 17', 'an operation on a list'],
-      [
-        'research-mirror submit bulk_research --data @companies.json --key 2026-03',
-        'once, however often it is run',
-      ],
+      ['research-mirror submit bulk_research --data @companies.json --key 2026-03', 'once, however often it is run'],
     ],
     load: async () => (await import('../operate/submissions.ts')).submitAction,
   },

@@ -55,8 +55,7 @@ export async function runCommandLine(args: readonly string[], shell: Shell): Pro
 /** Commander's help succeeds for unknown commands, too. Only the name without options makes commander report it. */
 function withoutHelpForUnknown(args: readonly string[], program: Command): readonly string[] {
   const [name] = namesIn(args);
-  const isKnown =
-    name === undefined || name === 'help' || program.commands.some((each) => each.name() === name);
+  const isKnown = name === undefined || name === 'help' || program.commands.some((each) => each.name() === name);
   return isKnown ? args : [name];
 }
 

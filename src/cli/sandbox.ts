@@ -4,16 +4,12 @@ import { readSandboxOptions } from '@research-mirror/sandbox/switches/read-optio
 import { loadConfig } from '../config/load.ts';
 import { EXIT, type Shell, UsageError } from '../terminal/shell.ts';
 
-export async function sandboxAction(
-  shell: Shell,
-  options: Readonly<Record<string, string | boolean | undefined>>,
-) {
+export async function sandboxAction(shell: Shell, options: Readonly<Record<string, string | boolean | undefined>>) {
   // The configuration is not needed, but a misspelt variable is reported here, too.
   loadConfig(shell.env, 'database');
   const { json, ...switches } = options;
   const reading = readSandboxOptions(switches);
-  if ('problems' in reading)
-    throw new UsageError(reading.problems.map((problem) => `--${problem}`).join('\n'));
+  if ('problems' in reading) throw new UsageError(reading.problems.map((problem) => `--${problem}`).join('\n'));
   const sandbox = await startSandbox(reading.options, shell.clock);
   try {
     const [first = ''] = reading.options.keys.split(',');

@@ -23,8 +23,7 @@ it('a small file gives its text without a byte order mark', () => {
 });
 
 it('a file that has no end, is too large, or is not UTF-8 is refused', () => {
-  for (const path of ['/dev/zero', file(`${MIB}x`)])
-    expect(() => readTextFile(path)).toThrow('more than 1 MiB');
+  for (const path of ['/dev/zero', file(`${MIB}x`)]) expect(() => readTextFile(path)).toThrow('more than 1 MiB');
   for (const text of [Buffer.from('key', 'utf16le'), Buffer.from('Gew\xfcrz', 'latin1')])
     expect(() => readTextFile(file(text))).toThrow('save it as UTF-8');
 });

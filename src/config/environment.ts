@@ -113,9 +113,7 @@ export function readTextFile(path: string): string {
  */
 export function secretsOf(env: Environment): readonly string[] {
   const variables = new Variables(env);
-  const ours = ALL_SETTINGS.flatMap(({ names: [name], secret }) =>
-    secretsIn(variables.texts.get(name), secret),
-  );
+  const ours = ALL_SETTINGS.flatMap(({ names: [name], secret }) => secretsIn(variables.texts.get(name), secret));
   const others = Object.entries(STANDARD_VARIABLES).flatMap(([name, { secret }]) =>
     [name, name.toLowerCase()].flatMap((spelling) => secretsIn(textOf(env, spelling), secret)),
   );

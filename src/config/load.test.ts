@@ -94,13 +94,10 @@ describe('loadConfig', () => {
       ['mirror_2', '_m', `a${'b'.repeat(39)}`],
       [`a${'b'.repeat(40)}`, 'Mirror', '2mirror', 'm-x', 'pg_x'],
     ],
-  ])(
-    'takes a share within (0, 1], and schema names that stay short and need no quotes: %s',
-    (name, right, wrong) => {
-      const isRight = (text: string): boolean => problems({ [name]: text }).length === 0;
-      expect([...right, ...wrong].filter(isRight)).toEqual(right);
-    },
-  );
+  ])('takes a share within (0, 1], and schema names that stay short and need no quotes: %s', (name, right, wrong) => {
+    const isRight = (text: string): boolean => problems({ [name]: text }).length === 0;
+    expect([...right, ...wrong].filter(isRight)).toEqual(right);
+  });
 
   it('treats an empty value as not set', () => {
     expect(loadConfig({ MIRROR_SCHEMA: '', DATABASE_URL: ' ' }, 'database').schema).toBe('mirror');
@@ -157,9 +154,7 @@ describe('loadConfig', () => {
       ],
     ],
   ])('refuses %s', (_, env, said) => {
-    const patterns = said.map((each) =>
-      typeof each === 'string' ? each : (expect.stringMatching(each) as string),
-    );
+    const patterns = said.map((each) => (typeof each === 'string' ? each : (expect.stringMatching(each) as string)));
     expect(problems(env)).toEqual(patterns);
   });
 

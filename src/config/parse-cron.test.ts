@@ -3,18 +3,13 @@ import { describe, expect, it } from 'vitest';
 import { parseCronLine } from './parse-cron.ts';
 
 describe('parseCronLine', () => {
-  it.each([
-    '* * * * *',
-    '*/5 * * * *',
-    '0 22-2 * * 5-7',
-    '0 0 * jan-mar fri',
-    '15,45 3 L * *',
-    '@daily',
-    '@hourly',
-  ])('takes %s, as node-cron does', (line) => {
-    expect(parseCronLine(line)).toBe(line);
-    expect(validate(line)).toBe(true);
-  });
+  it.each(['* * * * *', '*/5 * * * *', '0 22-2 * * 5-7', '0 0 * jan-mar fri', '15,45 3 L * *', '@daily', '@hourly'])(
+    'takes %s, as node-cron does',
+    (line) => {
+      expect(parseCronLine(line)).toBe(line);
+      expect(validate(line)).toBe(true);
+    },
+  );
 
   it('accepts never, spaces and capitals', () => {
     expect(parseCronLine('never')).toBe('never');

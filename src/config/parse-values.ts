@@ -14,8 +14,7 @@ function matching(pattern: RegExp, why: string): (text: string) => string {
 
 export function parseChoice<const T extends string>(choices: readonly T[]): (text: string) => T {
   return (text) =>
-    choices.find((choice) => choice === text.toLowerCase()) ??
-    refuse(text, `is none of ${choices.join(', ')}`);
+    choices.find((choice) => choice === text.toLowerCase()) ?? refuse(text, `is none of ${choices.join(', ')}`);
 }
 
 export function parseSwitch(text: string): boolean {
@@ -25,9 +24,7 @@ export function parseSwitch(text: string): boolean {
 export function parseInteger(least: number, most: number): (text: string) => number {
   return (text) => {
     const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
-    return value >= least && value <= most
-      ? value
-      : refuse(text, `is no whole number from ${least} to ${most}`);
+    return value >= least && value <= most ? value : refuse(text, `is no whole number from ${least} to ${most}`);
   };
 }
 
@@ -120,13 +117,10 @@ export function parseFields(keysToo: boolean) {
   return (text: string): Readonly<Record<CollectionName, readonly string[]>> => {
     const fields = forEachCollection<string[]>(() => []);
     for (const entry of splitList(text)) {
-      const [, before = '', field = ''] =
-        /^([^.]+)\.(.+)$/.exec(entry) ?? refuse(entry, 'is no collection.field');
+      const [, before = '', field = ''] = /^([^.]+)\.(.+)$/.exec(entry) ?? refuse(entry, 'is no collection.field');
       const name = parseCollection(before);
       if (!keysToo && KEY_FIELDS.has(field.replace(/^\*\*\./, ''))) {
-        throw new InvalidValue(
-          `${entry} is a key, by which rows and events are found: it can't be left out or hashed`,
-        );
+        throw new InvalidValue(`${entry} is a key, by which rows and events are found: it can't be left out or hashed`);
       }
       fields[name].push(field);
     }
@@ -159,8 +153,7 @@ export function parseKeys(text: string): readonly Secret[] {
   if (keys.length === 0) throw new InvalidValue('holds no key');
   return keys.map((key, index) => {
     const which = keys.length === 1 ? 'the key' : `key ${index + 1} of ${keys.length}`;
-    if (/^bearer\s/i.test(key))
-      throw new InvalidValue(`${which} begins with the word Bearer: only the key itself`);
+    if (/^bearer\s/i.test(key)) throw new InvalidValue(`${which} begins with the word Bearer: only the key itself`);
     if (/^(["']).*\1$/.test(key)) throw new InvalidValue(`${which} stands in quotes: leave them out`);
     return headerSecret(key, `${which} `);
   });
@@ -173,8 +166,7 @@ export function parseToken(text: string): Secret {
 
 /** Parses a secret of Standard Webhooks. */
 export function parseSigningSecret(text: string): Secret {
-  const [, key = ''] =
-    /^whsec_((?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?)$/.exec(text) ?? [];
+  const [, key = ''] = /^whsec_((?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?)$/.exec(text) ?? [];
   const { length } = Buffer.from(key, 'base64');
   if (length >= 24 && length <= 64) return new Secret(text);
   throw new InvalidValue(`is not whsec_ and 24 to 64 bytes in base64: ${MAKE_SECRET}`);

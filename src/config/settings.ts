@@ -38,9 +38,7 @@ function optional<T>(name: string, shown: string, parse: Parse<T>, about: Variab
 }
 
 /** A variable such as `MIRROR_POLL_CRON_LISTS` replaces it for one collection. */
-function perCollection<T>(
-  ...row: Parameters<typeof setting<T>>
-): Setting<Readonly<Record<CollectionName, T>>> {
+function perCollection<T>(...row: Parameters<typeof setting<T>>): Setting<Readonly<Record<CollectionName, T>>> {
   const [name, , parse] = row;
   const general = setting(...row);
   const nameFor = (collection: CollectionName): string => `${name}_${collection.toUpperCase()}`;
@@ -65,8 +63,7 @@ export const SETTINGS = {
       secret: 'url',
     }),
     directUrl: optional('DATABASE_URL_DIRECT', 'none', parseDatabaseUrl, {
-      means:
-        'the way around a transaction pooler, for migrations and LISTEN ([database](operations.md#database))',
+      means: 'the way around a transaction pooler, for migrations and LISTEN ([database](operations.md#database))',
       secret: 'url',
     }),
   },
@@ -78,8 +75,7 @@ export const SETTINGS = {
     means: 'folder of the embedded Postgres, of the status token, and of what long walks saw',
   }),
   pgBin: optional('MIRROR_PG_BIN', 'the one that npm brings', values.parsePostgresFolder, {
-    means:
-      "folder of a PostgreSQL 15 to 18 of the machine's, as the embedded one ([database](operations.md#database))",
+    means: "folder of a PostgreSQL 15 to 18 of the machine's, as the embedded one ([database](operations.md#database))",
   }),
   pgPort: setting('MIRROR_PG_PORT', '54329', values.parsePort, {
     means: 'port of the embedded Postgres, on loopback; 0 takes a free one',
@@ -179,8 +175,7 @@ export const SETTINGS = {
       shown: '`PORT`, else `8081`',
     }),
     takeover: setting('MIRROR_WEBHOOK_TAKEOVER', 'if-empty', parseChoice(['never', 'if-empty', 'always']), {
-      means:
-        'whether to replace another URL: `never`, `if-empty`, `always` ([webhooks](operations.md#webhooks))',
+      means: 'whether to replace another URL: `never`, `if-empty`, `always` ([webhooks](operations.md#webhooks))',
     }),
     scheme: setting('MIRROR_WEBHOOK_SCHEME', 'auto', parseChoice(SIGNATURE_SCHEMES), {
       means: 'narrows to one signature scheme ([webhooks](operations.md#webhooks))',

@@ -20,8 +20,7 @@ export function parsePublicUrl(text: string): string {
 /** No message quotes the URL: path and query of a chat's webhook are its password. */
 export function parseNotifyUrl(text: string): Secret {
   const url = URL.parse(text);
-  if (url === null || !/^https?:\/\//i.test(text))
-    throw new InvalidValue('is no URL: it begins with https://');
+  if (url === null || !/^https?:\/\//i.test(text)) throw new InvalidValue('is no URL: it begins with https://');
   if (`${url.username}${url.password}` !== '') throw new InvalidValue('must not contain a user or password');
   return new Secret(text);
 }

@@ -10,11 +10,7 @@ const MIRROR = { schema: 'mirror', service: 'https://service.example/v1', versio
 const beganAt = new Date(AT);
 
 const bodyOf = (problem: Problem, endedAt: Date | null = null): string =>
-  notificationBody(
-    { problem: briefProblem(problem, (text) => text), beganAt, endedAt },
-    MIRROR,
-    beganAt.getTime(),
-  );
+  notificationBody({ problem: briefProblem(problem, (text) => text), beganAt, endedAt }, MIRROR, beganAt.getTime());
 const messageOf = (...of: Parameters<typeof bodyOf>) =>
   JSON.parse(bodyOf(...of)) as Record<'type' | 'timestamp' | 'text' | 'content', string>;
 

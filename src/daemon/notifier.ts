@@ -85,9 +85,7 @@ export function problemTeller(options: {
   /** Start of the looks that could find every problem: only they show that one is over. */
   let clearSince: number | undefined;
   let failing = false;
-  let away:
-    | { readonly message: UntakenMessage; readonly since: number; tried: boolean; told: boolean }
-    | undefined;
+  let away: { readonly message: UntakenMessage; readonly since: number; tried: boolean; told: boolean } | undefined;
   let awayToldAt = -Infinity;
 
   /** @returns whether it was delivered */
@@ -286,8 +284,7 @@ export function createNotifyReceiver(options: {
         const answered = dispatcher.request({ ...asked, headers: { ...headers, ...own } });
         const { statusCode, body: answer } = await orAborted(answered, signal);
         answer.on('error', () => {}).destroy();
-        if (statusCode < 200 || statusCode > 299)
-          throw new TransportError(`${host} answered with ${statusCode}`);
+        if (statusCode < 200 || statusCode > 299) throw new TransportError(`${host} answered with ${statusCode}`);
       } catch (error) {
         signal.throwIfAborted();
         throw networkProblem(error, host, true);

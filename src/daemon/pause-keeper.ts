@@ -19,10 +19,7 @@ const SAVE_AGAIN_MS = 60_000;
  * not late. The owner marks an account's collections; any daemon takes an unowned account for that. Releases retired
  * ones.
  */
-export function pauseKeeper(
-  context: ProcessContext,
-  accounts: Pick<AccountsService, 'runners' | 'allKnown'>,
-): Service {
+export function pauseKeeper(context: ProcessContext, accounts: Pick<AccountsService, 'runners' | 'allKnown'>): Service {
   const { db, config, clock, log, failures, processId } = context;
   /** The assignment as last stored, and when. */
   let saved = '';
@@ -74,9 +71,7 @@ export function pauseKeeper(
   const storeUnowned = async (userId: string, wrong: readonly StoredPause[]): Promise<void> => {
     try {
       await withLease(context, userId, (fence) => store(fence, wrong));
-      log.info(
-        `account ${userId}: no daemon is asked for ${wrong.map(({ collection }) => collection).join(', ')}`,
-      );
+      log.info(`account ${userId}: no daemon is asked for ${wrong.map(({ collection }) => collection).join(', ')}`);
     } catch (error) {
       if (!(error instanceof AccountHeld)) throw error;
     }

@@ -46,9 +46,7 @@ import { startDueWork, startWaitingWork, workFinder } from './work-finder.ts';
 
 /** Every endpoint of the daemon: their counters exist before the first request. */
 const KNOWN_ENDPOINTS = [
-  ...['/v1/ping', ...COLLECTIONS.map(({ route }) => route)].map((route) =>
-    endpointOf({ method: 'GET', route }),
-  ),
+  ...['/v1/ping', ...COLLECTIONS.map(({ route }) => route)].map((route) => endpointOf({ method: 'GET', route })),
   ...WEBHOOK_ENDPOINTS.map(endpointOf),
   ...Object.values(OPERATIONS).map(({ route }) => endpointOf({ method: 'POST', route })),
 ];

@@ -47,8 +47,7 @@ it('a decision about the webhook registers nothing on hold or after a second rep
       if (kind !== 'register') return;
       expect(change).toMatchObject({ state: 'registering', url: WANTED, registeringAt: NOW });
       const ours = [...it.ownUrls, WANTED];
-      const theirs =
-        there !== 'none' && there.active === true && !ours.some((own) => sameUrl(own, there.url));
+      const theirs = there !== 'none' && there.active === true && !ours.some((own) => sameUrl(own, there.url));
       if (theirs) expect(how.takeover).toBe('always');
       const before = it.replacedAt.filter((at) => at > ago(60)).length;
       const after = change.replacedAt?.length ?? 0;

@@ -156,12 +156,7 @@ describe('a webhook that is shown', () => {
     ['in order, not said to be active', shown(WANTED, null), {}, FINE],
     ['in the service’s spelling', shown(SPELT), { ownUrls: [WANTED, SPELT] }, FINE],
     ['registered by somebody, whose the secret is', shown(WANTED), { url: OLD, ...AT_OLD }, register({})],
-    [
-      'refused, not moved',
-      shown(OLD),
-      { ...AT_OLD, ...REFUSED, verifiedAt: ago(3) },
-      register({ replacedAt: [] }),
-    ],
+    ['refused, not moved', shown(OLD), { ...AT_OLD, ...REFUSED, verifiedAt: ago(3) }, register({ replacedAt: [] })],
     ['refused, nothing signed since', shown(WANTED), REFUSED, register({})],
     ['refused, the last signed before', shown(WANTED), { ...REFUSED, verifiedAt: ago(70) }, register({})],
     ['refused, the last signed just then', shown(WANTED), { ...REFUSED, verifiedAt: ago(61) }, register({})],
@@ -170,13 +165,7 @@ describe('a webhook that is shown', () => {
     ['refused within the hour', 'none', { ...NONE_YET, registeringAt: ago(59) }, record({})],
     ['refused at another URL', 'none', { ...NONE_YET, url: OLD, registeringAt: ago(59) }, register({})],
     ['copied without its secret', shown(WANTED), NO_SECRET, register({})],
-    [
-      'gone, when it was ours once',
-      'none',
-      { ...BLANK, state: 'foreign' },
-      register({}),
-      { takeover: 'never' },
-    ],
+    ['gone, when it was ours once', 'none', { ...BLANK, state: 'foreign' }, register({}), { takeover: 'never' }],
     ['never ours', 'none', NEVER, record({ state: 'none', error: words('never') }), { takeover: 'never' }],
     ['ours without a public URL', shown(WANTED), {}, record({ state: 'none', error: null }), NO_URL],
     ['another’s without a public URL', shown(THEIRS), {}, record({ state: 'none', error: null }), NO_URL],
@@ -254,23 +243,13 @@ describe('a request that registers', () => {
   const STATES = ['none', 'registered', 'foreign', 'suspect', 'stopped'] as const;
 
   it.each<readonly [string, Parameters<typeof afterRequest>[0], Registration['state'], object]>([
-    [
-      'accepted: ours in both spellings',
-      accepted(shown(SPELT)),
-      'registered',
-      { ...GOOD, ownUrls: [WANTED, SPELT] },
-    ],
+    ['accepted: ours in both spellings', accepted(shown(SPELT)), 'registered', { ...GOOD, ownUrls: [WANTED, SPELT] }],
     ['accepted and not shown', accepted(), 'registered', { ...GOOD, ownUrls: [WANTED] }],
     ['lost: it is waited for from now on', { kind: 'lost', why: 'a reset' }, 'registered', UNKNOWN],
     ['refused while one was under way', refused, 'registering', { state: 'none', error: words('refuses') }],
     ...STATES.map(
       (state) =>
-        [
-          `refused in state ${state}, which stays`,
-          refused,
-          state,
-          { state, error: words('refuses') },
-        ] as const,
+        [`refused in state ${state}, which stays`, refused, state, { state, error: words('refuses') }] as const,
     ),
   ])('is stored as %s', (_, answer, before, change) => {
     expect(afterRequest(answer, WANTED, before, NOW)).toEqual(change);

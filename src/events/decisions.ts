@@ -86,10 +86,8 @@ export function decide(it: Registration, seen: Seen, settings: RegistrationSetti
     if (!isLately(it.registeringAt, AGAIN_MS, now)) return register(begin, SECRET_REPLACED);
     return record({ state: 'suspect', error: SUSPECT_SIGNATURES });
   }
-  if (active && !ours && takeover !== 'always')
-    return record({ state: 'foreign', error: leftAlone(seen, takeover) });
-  if (!active && takeover === 'never' && ownUrls.length === 0)
-    return record({ state: 'none', error: NOTHING_THERE });
+  if (active && !ours && takeover !== 'always') return record({ state: 'foreign', error: leftAlone(seen, takeover) });
+  if (!active && takeover === 'never' && ownUrls.length === 0) return record({ state: 'none', error: NOTHING_THERE });
   // While repairs are refused, a change counts once.
   const wasInForce = (state === 'registered' || state === 'suspect') && wasAccepted(it);
   const replaced = wasInForce && acceptedHere;

@@ -17,12 +17,7 @@ type Secrets = Parameters<typeof storedSecrets>[0];
 /** Of a delivery that is signed with that secret, at that time. */
 function verdict(secrets: Secrets, secret = SECRET, scheme: Scheme = 'hex', at = NOW, choice?: Scheme) {
   const claims = claimsOf(signedHeaders(scheme, secret, BODY, at), 'X-Service-Signature');
-  const judge = deliveryJudge(
-    claims,
-    Buffer.from(BODY),
-    choice ?? 'auto',
-    canonicalForms(new VirtualClock()),
-  );
+  const judge = deliveryJudge(claims, Buffer.from(BODY), choice ?? 'auto', canonicalForms(new VirtualClock()));
   const current = { secret: SECRET, since: new Date(NOW - REPLACED_MS) };
   return judge(storedSecrets({ current, now: new Date(NOW), ...secrets }), NOW);
 }

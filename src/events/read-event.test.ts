@@ -57,8 +57,7 @@ it('readEvent drops a byte order mark', () => {
 it('two events without an ID stay two though their difference may not be stored, and their IDs do not reveal it', () => {
   const excludeFields = { account: [], bulk_research_jobs: [], lists: [], list_items: [], watchlist: [] };
   const privacy = new Privacy({ excludeFields: { ...excludeFields, research_jobs: ['**.note'] } });
-  const body = (note: string): Buffer =>
-    Buffer.from(`{"type":"research.done","data":{"job_id":1,"note":"${note}"}}`);
+  const body = (note: string): Buffer => Buffer.from(`{"type":"research.done","data":{"job_id":1,"note":"${note}"}}`);
   const id = (note: string, secret: string): string | undefined => readEvent(body(note), privacy, secret)?.id;
   expect(readEvent(body('a'), privacy, 's')?.source).not.toContain('note');
   expect(id('a', 's')).toBe(id('a', 's'));

@@ -235,9 +235,7 @@ describe('a flood', () => {
         expect(await deliver(genuine(`evt_${second}`), to)).toBe(200);
         if (!large.includes(200)) large.push(await deliver(genuine('evt_large', 20_000), to));
       }
-      expect(printed).toBeLessThanOrEqual(
-        CANONICAL.burst + seconds * (CANONICAL.perSecond + 2 * CANONICAL.freeBytes),
-      );
+      expect(printed).toBeLessThanOrEqual(CANONICAL.burst + seconds * (CANONICAL.perSecond + 2 * CANONICAL.freeBytes));
       expect(large.at(-1)).toBe(200);
       expect(large.length).toBeLessThanOrEqual(2);
       await clock.advance((1_000 * CANONICAL.burst) / CANONICAL.perSecond);

@@ -42,11 +42,7 @@ const REFUSALS = {
  * @param text for people; says nothing that a forger could use
  * @param refused why a delivery is not taken; undefined: it is
  */
-export function answer(
-  status: keyof typeof REFUSALS,
-  text: string,
-  refused: Refusal | undefined = REFUSALS[status],
-) {
+export function answer(status: keyof typeof REFUSALS, text: string, refused: Refusal | undefined = REFUSALS[status]) {
   const headers: Readonly<Record<string, string>> = {
     'content-type': 'text/plain; charset=utf-8',
     'cache-control': 'no-store',
@@ -92,8 +88,7 @@ export function createReceiver(options: {
     if (name === undefined) {
       // The signature may be in a header of another name.
       const other = Object.keys(headers).find((each) => each.includes('signature'));
-      const hint =
-        other === undefined ? '' : `; it has a header ${other.slice(0, 60)}: MIRROR_WEBHOOK_HEADER?`;
+      const hint = other === undefined ? '' : `; it has a header ${other.slice(0, 60)}: MIRROR_WEBHOOK_HEADER?`;
       const why = `had no signature in ${header}, and was refused${hint}`;
       return refuse(userId, 'unsigned', why, 'the signature is missing');
     }

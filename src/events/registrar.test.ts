@@ -1,11 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import {
-  HOUR,
-  MINUTE,
-  OURS,
-  RegistrationWorld,
-  THEIRS,
-} from '../../test/support/webhooks/registration-world.ts';
+import { HOUR, MINUTE, OURS, RegistrationWorld, THEIRS } from '../../test/support/webhooks/registration-world.ts';
 import { KeyRefused, LeaseLost } from '../model/errors.ts';
 
 let world: RegistrationWorld;
@@ -15,9 +9,7 @@ beforeEach(() => {
 afterEach(() => world.kill());
 
 /** Another process takes the account, in a world that is as the changes say. */
-function restart(
-  changes: Partial<Pick<RegistrationWorld, 'publicUrl' | 'astray' | 'delivering'>> = {},
-): void {
+function restart(changes: Partial<Pick<RegistrationWorld, 'publicUrl' | 'astray' | 'delivering'>> = {}): void {
   world.kill();
   Object.assign(world, changes);
   world.start();

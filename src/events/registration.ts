@@ -69,14 +69,7 @@ export function isLately(at: Date | null, ms: number, now: Date): at is Date {
  * - `suspect`: signatures stopped matching; to be registered again
  * - `stopped`: others replace our URL repeatedly: an operator has to decide
  */
-export const REGISTRATION_STATES = [
-  'none',
-  'registering',
-  'registered',
-  'foreign',
-  'suspect',
-  'stopped',
-] as const;
+export const REGISTRATION_STATES = ['none', 'registering', 'registered', 'foreign', 'suspect', 'stopped'] as const;
 export type RegistrationState = (typeof REGISTRATION_STATES)[number];
 
 /** A stored state; `none` if there is no row or this version does not know the state. */

@@ -61,13 +61,10 @@ it.each([
   ['reset', serviceWith(reset)],
   ['the body is not JSON', answered(200, '<html>')],
   ['GET /v1/webhooks was not sent', serviceWith(undefined)],
-] as const)(
-  'what is registered is not known after a failure, and the error says: %s',
-  async (message, { get }) => {
-    const error: unknown = await get().catch((thrown: unknown) => thrown);
-    expect(messageOf(error)).toBe(message);
-  },
-);
+] as const)('what is registered is not known after a failure, and the error says: %s', async (message, { get }) => {
+  const error: unknown = await get().catch((thrown: unknown) => thrown);
+  expect(messageOf(error)).toBe(message);
+});
 
 it.each([
   ['it was not claimed', serviceWith(undefined), undefined],

@@ -92,8 +92,7 @@ type Fields = Readonly<Record<string, unknown>>;
 export function readWebhook({ status, text }: Pick<ServiceAnswer, 'status' | 'text'>): Seen {
   if (status === 404 || status === 204) return 'none';
   // A partial or unfinished answer would have another program's webhook replaced.
-  if (status !== 200)
-    throw new MalformedAnswer(`it was answered ${status}: only a 200 says what is registered`);
+  if (status !== 200) throw new MalformedAnswer(`it was answered ${status}: only a 200 says what is registered`);
   const value = parsed(text);
   if (value === null) return 'none';
   refuseRepeatedNames(text);
@@ -165,9 +164,7 @@ function withoutSecret(fields: Fields, source: string): string {
   const names = Object.keys(fields);
   const left = canonicalText(source, new Set(names.filter((name) => /secret/i.test(name))));
   const isShown = typeof secret === 'string' && secret !== '' && left.includes(secret);
-  return /secret/i.test(left) || isShown
-    ? canonicalText(source, new Set(names).difference(DOCUMENTED))
-    : left;
+  return /secret/i.test(left) || isShown ? canonicalText(source, new Set(names).difference(DOCUMENTED)) : left;
 }
 
 function isObject(value: unknown): value is Fields {

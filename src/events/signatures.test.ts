@@ -22,8 +22,7 @@ const SHA1 = '4fd3bfbe82a6baf1f4a55eece3db06eda3c5e7ed';
 /** A text is that of our own header. */
 type Headers = string | Record<string, string>;
 const OWN = 'x-service-signature';
-const claimed = (headers: Headers) =>
-  claimsOf(typeof headers === 'string' ? { [OWN]: headers } : headers, OWN);
+const claimed = (headers: Headers) => claimsOf(typeof headers === 'string' ? { [OWN]: headers } : headers, OWN);
 
 /** The forms in which the signature is right. */
 function schemes(headers: Headers, body = BODY, secret = SECRET): Scheme[] {
@@ -181,10 +180,7 @@ it.each([
   ['[ ]', '[]'],
   [' { } ', '{}'],
   ['12345678901234567890123', '12345678901234567890123'],
-  [
-    String.raw`{"n":{"y":[{"b":1,"a":2}],"x":"\t\r\n\f"}}`,
-    String.raw`{"n":{"x":"\t\r\n\f","y":[{"a":2,"b":1}]}}`,
-  ],
+  [String.raw`{"n":{"y":[{"b":1,"a":2}],"x":"\t\r\n\f"}}`, String.raw`{"n":{"x":"\t\r\n\f","y":[{"a":2,"b":1}]}}`],
   // Unlike Python, it keeps the text of numbers.
   ['[1.0, 1E5, -0, 9007199254740993]', '[1.0,1E5,-0,9007199254740993]'],
   [

@@ -67,9 +67,7 @@ function standardWebhooks(headers: IncomingHttpHeaders, ownHeader: string): Clai
   const values = `${textOf(headers['webhook-signature'])} ${ownHeader}`;
   return partsOf(values, ' ').flatMap((part): Claim[] => {
     const mac = part.startsWith('v1,') ? macOfBase64(part.slice(3)) : undefined;
-    return mac === undefined
-      ? []
-      : [{ scheme: 'standard-webhooks', mac, before: `${id}.${moment}.`, signedAt }];
+    return mac === undefined ? [] : [{ scheme: 'standard-webhooks', mac, before: `${id}.${moment}.`, signedAt }];
   });
 }
 
@@ -145,9 +143,8 @@ export function canonicalJson(text: string): string | undefined {
   try {
     JSON.parse(text);
     // A reviver that keeps the text of numbers takes a second for a megabyte: they become strings, marked by a letter.
-    const marked = text.replaceAll(
-      /"([^"\\]*(?:\\.[^"\\]*)*")|-?\d[\d.eE+-]*/g,
-      (token, string: string | undefined) => (string === undefined ? `"n${token}"` : `"s${string}`),
+    const marked = text.replaceAll(/"([^"\\]*(?:\\.[^"\\]*)*")|-?\d[\d.eE+-]*/g, (token, string: string | undefined) =>
+      string === undefined ? `"n${token}"` : `"s${string}`,
     );
     return printed(JSON.parse(marked)).replaceAll(
       /[\u007f-\uffff]/g,

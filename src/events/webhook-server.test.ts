@@ -91,8 +91,7 @@ describe('the listener for deliveries', () => {
 
   it('answers /healthz, and no other path', async () => {
     const { url, answers } = await listen();
-    const statusOf = async (path: string, method = 'GET') =>
-      (await fetch(`${url}${path}`, { method })).status;
+    const statusOf = async (path: string, method = 'GET') => (await fetch(`${url}${path}`, { method })).status;
     expect(await (await fetch(`${url}/healthz`)).text()).toBe('ok\n');
     expect([await statusOf('/healthz'), await statusOf('/healthz', 'HEAD')]).toEqual([200, 200]);
     for (const path of ['/', '/webhooks', '/webhooks/', '/webhooks/x', '/metrics', '/healthz/'])

@@ -102,9 +102,7 @@ export function deliveryAccount(path: string): string | undefined {
  */
 export function listenProblem(
   error: NodeJS.ErrnoException,
-  listener: { readonly port: number } & Readonly<
-    Record<'host' | 'what' | 'hostVariable' | 'portVariable', string>
-  >,
+  listener: { readonly port: number } & Readonly<Record<'host' | 'what' | 'hostVariable' | 'portVariable', string>>,
 ): Error {
   const { code } = error;
   const { host, port, what, hostVariable, portVariable } = listener;

@@ -174,6 +174,5 @@ export async function unannouncedBetween(db: Db, userId: string, since: Date, un
     ${sql.join(changes, sql` union all `)}`;
   const isFinished = (state: string | null): boolean => state !== null && stateClass(state) !== 'open';
   // Another version counts only if the one before was not finished.
-  return rows.filter(({ state, isNew, before }) => isFinished(state) && (isNew || !isFinished(before)))
-    .length;
+  return rows.filter(({ state, isNew, before }) => isFinished(state) && (isNew || !isFinished(before))).length;
 }

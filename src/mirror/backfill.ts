@@ -113,8 +113,7 @@ export async function fillBatch(
     if (isEmpty && !filled) return [];
     const { others, conflicts } = otherValues(fields, table.name, [column]);
     if (conflicts.length > 0) unfit.push({ id, key, value: value ?? '', filled });
-    const only =
-      isEmpty || column.derived !== undefined ? '{}' : `{${JSON.stringify(column.field)}:${value}}`;
+    const only = isEmpty || column.derived !== undefined ? '{}' : `{${JSON.stringify(column.field)}:${value}}`;
     return [`{"c":${id},"r":${only}${others === undefined ? '' : `,"o":${others}`}}`];
   });
   if (filling.length > 0 && rest.dry !== true) {

@@ -46,10 +46,8 @@ it('columnName gives no name twice, none of the mirror’s own, and none that Po
 });
 
 const PLAN = { waiting: [], taken: new Set(['job_id']), drift: 'add' } as const;
-const plan = (
-  values: Record<string, readonly string[]>,
-  more: Partial<Parameters<typeof planColumns>[0]> = {},
-) => planColumns({ values: new Map(Object.entries(values)), ...PLAN, ...more });
+const plan = (values: Record<string, readonly string[]>, more: Partial<Parameters<typeof planColumns>[0]> = {}) =>
+  planColumns({ values: new Map(Object.entries(values)), ...PLAN, ...more });
 
 describe('columnType', () => {
   it.each([
@@ -143,10 +141,7 @@ describe('columnValue', () => {
 });
 
 it('columnValue stores an integer as it is only if integerText spells it alike', () => {
-  const number = fc.oneof(
-    fc.stringMatching(/^-?(0|[1-9][0-9]{0,19})(\.0)?$/),
-    fc.constantFrom('-0', '0', '1e2'),
-  );
+  const number = fc.oneof(fc.stringMatching(/^-?(0|[1-9][0-9]{0,19})(\.0)?$/), fc.constantFrom('-0', '0', '1e2'));
   fc.assert(
     fc.property(number, (source) => {
       if (columnValue('bigint', source).as === 'stored') expect(integerText(source)).toBe(source);

@@ -180,8 +180,7 @@ export function columnValue(
   const kind = valueKind(source);
   if (kind === 'null' || type === 'jsonb') return STORED;
   if (kind !== KIND_OF[type]) return { as: 'conflict' };
-  const isPlain =
-    type === 'bigint' ? PLAIN_INTEGER.test(source) : type !== 'timestamptz' || isPlainMoment(source);
+  const isPlain = type === 'bigint' ? PLAIN_INTEGER.test(source) : type !== 'timestamptz' || isPlainMoment(source);
   if (isPlain) return STORED;
   const text = type === 'bigint' ? integerText(source) : timestampText(JSON.parse(source) as string);
   return text === undefined ? { as: 'conflict' } : { as: 'text', text };

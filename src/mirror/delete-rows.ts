@@ -1,11 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
-import {
-  childrenOf,
-  type CollectionName,
-  type ListCollection,
-  parentsOf,
-  type Scope,
-} from '../model/collections.ts';
+import { childrenOf, type CollectionName, type ListCollection, parentsOf, type Scope } from '../model/collections.ts';
 import { takeChangeIds } from '../postgres/fenced.ts';
 import type { Db } from '../postgres/db.ts';
 import type { Operator } from '../postgres/operator-log.ts';
@@ -16,17 +10,7 @@ import type { ChangedTable } from './page-record.ts';
 import { releaseItems } from './quarantine.ts';
 import { saveScope } from './scope-store.ts';
 import { countSuspects, forgetSuspects } from './suspect-store.ts';
-import {
-  behind,
-  dataTable,
-  hasKey,
-  inScope,
-  keyColumn,
-  keyTypeName,
-  ofScope,
-  placeOrder,
-  tableOf,
-} from './table.ts';
+import { behind, dataTable, hasKey, inScope, keyColumn, keyTypeName, ofScope, placeOrder, tableOf } from './table.ts';
 
 /** Deletions that the brake never blocks: small collections may lose a large share of their rows every day. */
 export const FREE_ROWS = 10;

@@ -118,8 +118,7 @@ export async function pruneHistory(db: Db, fence: Fence, keepMs: number, signal:
           where _user_id = ${fence.userId}::bigint and ${old}
           order by _valid_to, _change_id offset ${BATCH - 1} limit 1`;
         const [last] = rows;
-        const some =
-          last && sql`(_valid_to, _change_id) <= (${last.moment}::timestamptz, ${last.id}::bigint)`;
+        const some = last && sql`(_valid_to, _change_id) <= (${last.moment}::timestamptz, ${last.id}::bigint)`;
         await trx.sql`delete from ${history} where _user_id = ${fence.userId}::bigint and ${some ?? old}`;
         return last !== undefined;
       });

@@ -53,11 +53,8 @@ export function ruleOf(
   options: Pick<MirrorOptions, 'ignoreFields' | 'excludeFields' | 'hashFields' | 'hashKey'>,
 ): ContentRule {
   const privacy = new Privacy(options);
-  return contentRule(
-    options.ignoreFields[name],
-    options.excludeFields[name],
-    privacy.hashRule(name),
-    (source) => privacy.item(name, source, true),
+  return contentRule(options.ignoreFields[name], options.excludeFields[name], privacy.hashRule(name), (source) =>
+    privacy.item(name, source, true),
   );
 }
 
@@ -65,10 +62,7 @@ export function ruleOf(
 export class Mirror {
   readonly #db: Db;
   readonly #options: MirrorOptions;
-  readonly #tables: ReadonlyMap<
-    CollectionName,
-    Readonly<{ table: Table; columns: TableColumns; rule: ContentRule }>
-  >;
+  readonly #tables: ReadonlyMap<CollectionName, Readonly<{ table: Table; columns: TableColumns; rule: ContentRule }>>;
 
   constructor(db: Db, options: MirrorOptions) {
     this.#db = db;
@@ -94,9 +88,7 @@ export class Mirror {
     const { history, gracePeriodMs, clock } = this.#options;
     const hard = this.#options.deletes === 'hard';
     const items = record.page?.items ?? [];
-    const hashes = record.page?.hashes?.(rule.name, () =>
-      items.map(({ source }) => contentHash(source, rule)),
-    );
+    const hashes = record.page?.hashes?.(rule.name, () => items.map(({ source }) => contentHash(source, rule)));
     const page = sortPage(items, rule, hashes);
     let careful = false;
     let reread = false;

@@ -132,25 +132,21 @@ describe('what is stored with a page', () => {
     ['it is seen on this one', false, [], DEFERRED],
     ['this page is the second sighting', true, ['2'], SECOND],
     ['of another row this page is the second sighting', false, ['2', '7'], SECOND],
-  ])(
-    'moves what polls answer for only where all rows seen are believed: %s: %s',
-    (_, moved, unbelieved, view) => {
-      const collection = { polledAt: at(1), state: 'current', failure: null } as const;
-      const decision = decided({ end: { ...COMPLETE, polledAt: at(1), collection, unbelieved } }, view);
-      expect(decision.walkEnd?.collection).toMatchObject({ state: 'current', failure: null });
-      expect(decision.scope.lastReadAt).toBeDefined();
-      const collectionToo = 'polledAt' in (decision.walkEnd?.collection ?? {});
-      expect(['polledAt' in decision.scope, collectionToo]).toEqual([moved, moved]);
-    },
-  );
+  ])('moves what polls answer for only where all rows seen are believed: %s: %s', (_, moved, unbelieved, view) => {
+    const collection = { polledAt: at(1), state: 'current', failure: null } as const;
+    const decision = decided({ end: { ...COMPLETE, polledAt: at(1), collection, unbelieved } }, view);
+    expect(decision.walkEnd?.collection).toMatchObject({ state: 'current', failure: null });
+    expect(decision.scope.lastReadAt).toBeDefined();
+    const collectionToo = 'polledAt' in (decision.walkEnd?.collection ?? {});
+    expect(['polledAt' in decision.scope, collectionToo]).toEqual([moved, moved]);
+  });
 });
 
 describe('what a page says of absence', () => {
   const place = { after: null, ends: true };
   const taken = { proof: { kind: 'snapshot' }, contradiction: false, place } as const;
   const missing = (changedAt = began - 3_600_000, key = '7') => ({ key, changedAt });
-  const suspect = (ago: number, key = '7') =>
-    ({ key, kind: 'snapshot', at: began - ago, proven: false }) as const;
+  const suspect = (ago: number, key = '7') => ({ key, kind: 'snapshot', at: began - ago, proven: false }) as const;
 
   it.each([
     [59_999, true],

@@ -1,12 +1,6 @@
 import { NO_SUSPECTS, type SuspectChange } from '../model/absence.ts';
 import { type Scope, scopeName } from '../model/collections.ts';
-import {
-  addTotals,
-  type CollectionChange,
-  type ReadTotals,
-  totalsOf,
-  type WalkEnd,
-} from '../model/sync-events.ts';
+import { addTotals, type CollectionChange, type ReadTotals, totalsOf, type WalkEnd } from '../model/sync-events.ts';
 import { checkpoint } from '../walk/checkpoint.ts';
 import { isWorthStoring, noteWritten, type WrittenRow } from '../walk/memory.ts';
 import { judgePage } from '../walk/proof.ts';
@@ -66,11 +60,7 @@ function wholeWalk({ end, taken, whole, firstSentAt }: PageRecord, { at, sentAt 
   return judges ? whole?.walk(firstSentAt ?? sentAt, at) : undefined;
 }
 
-function suspectsIn(
-  { page, taken, walk }: PageRecord,
-  observed: ObservedPage,
-  gracePeriodMs: number,
-): SuspectChange {
+function suspectsIn({ page, taken, walk }: PageRecord, observed: ObservedPage, gracePeriodMs: number): SuspectChange {
   if (page === undefined || walk.kind === 'single') return NO_SUSPECTS;
   const keyed = page.items.flatMap(({ key }, index) =>
     key === undefined ? [] : [{ key, outcome: observed.outcomes[index] }],
@@ -138,8 +128,7 @@ function unseenBy(
   if (whole) return { seen: quarantined, before: graceBefore(sentAt) };
   if (walk.kind !== 'full') return undefined;
   const began = surelyBegan(walk, startedAt, firstSentAt ?? sentAt);
-  if (badItems !== undefined)
-    return { seen: [...badItems.union(new Set(quarantined))], before: graceBefore(began) };
+  if (badItems !== undefined) return { seen: [...badItems.union(new Set(quarantined))], before: graceBefore(began) };
   return { seen: quarantined, before: new Date(graceBefore(began).getTime() - STAMP_EVERY_MS) };
 }
 
@@ -232,11 +221,7 @@ function writtenRows({ page }: PageRecord, { outcomes }: ObservedPage): WrittenR
  * @param firstSentAt time of its first request less the answer's age; too early by at most an answer's way. Neither is
  *   late, so the later one is closer
  */
-export function walkBegan(
-  { began, agedMs }: Pick<Walk, 'began' | 'agedMs'>,
-  startedAt: Date,
-  firstSentAt: Date,
-): Date {
+export function walkBegan({ began, agedMs }: Pick<Walk, 'began' | 'agedMs'>, startedAt: Date, firstSentAt: Date): Date {
   const started = startedAt.getTime();
   if (began !== started) return new Date(Math.min(began, started) - agedMs);
   return new Date(Math.max(started - agedMs, firstSentAt.getTime()));

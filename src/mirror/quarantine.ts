@@ -115,9 +115,7 @@ async function insertItems(
       room.items -= 1;
       room.bytes -= size;
     }
-    return kept || !known
-      ? [{ ...item, item: kept ? text : '', since: new Date(since), bytes: size, kept }]
-      : [];
+    return kept || !known ? [{ ...item, item: kept ? text : '', since: new Date(since), bytes: size, kept }] : [];
   });
   if (rows.length === 0) return;
   await trx.sql`
@@ -181,9 +179,7 @@ async function storedItems(
 ): Promise<QuarantinedRow[]> {
   const keys = [...good, ...seen.flatMap(({ key }) => key ?? [])];
   const places = [...shown, ...seen.flatMap(({ place }) => place ?? [])];
-  const { rows } = await trx.sql<
-    Omit<QuarantinedRow, 'firstSeenAt' | 'lastSeenAt'> & { first: Date; last: Date }
-  >`
+  const { rows } = await trx.sql<Omit<QuarantinedRow, 'firstSeenAt' | 'lastSeenAt'> & { first: Date; last: Date }>`
     select encode(q.item_hash, 'hex') as hash, q.key, q.place, q.reason, q.kept, q.first_seen_at as first,
       q.last_seen_at as last
     from ${trx.table('quarantine')} as q

@@ -223,11 +223,7 @@ export type CompleteScope = Readonly<{ scope: Scope; completeAsOf: Date }>;
  * ignored, since a clock was ahead.
  * @param now by the database's clock; a parameter (docs/design/sql.md, "Rule 4")
  */
-export function laterOf(
-  stored: RawBuilder<unknown>,
-  found: RawBuilder<unknown>,
-  now: Date,
-): RawBuilder<unknown> {
+export function laterOf(stored: RawBuilder<unknown>, found: RawBuilder<unknown>, now: Date): RawBuilder<unknown> {
   return sql`greatest(${found}, case when ${stored} <= ${now}::timestamptz then ${stored} end)`;
 }
 

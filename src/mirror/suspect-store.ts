@@ -176,11 +176,7 @@ export interface SuspectScope {
 }
 
 /** Scopes of an account's collection with suspected deletions, by the time when they are due. */
-export async function suspectScopes(
-  db: Db,
-  userId: string,
-  collection: CollectionName,
-): Promise<SuspectScope[]> {
+export async function suspectScopes(db: Db, userId: string, collection: CollectionName): Promise<SuspectScope[]> {
   const { rows } = await db.sql<Omit<SuspectScope, 'scope'> & { readonly parent: string }>`
     select c.parent, max(c.at) as "lastSuspectedAt",
       coalesce(array_agg(distinct c.kind) filter (where c.proven_at is null), '{}') as kinds,
@@ -253,9 +249,7 @@ export async function readAbsence(
     const live = sql`
       select from ${dataTable(table)} as t
       where ${inScope(table, scope)} and ${column} = c.key::${sqlType} and t._deleted_at is null offset 0`;
-    parts.push(
-      suspectsWith(sql`c.kind = 'returned' and c.key <> all(${[...keys]}::text[]) and not exists (${live})`),
-    );
+    parts.push(suspectsWith(sql`c.kind = 'returned' and c.key <> all(${[...keys]}::text[]) and not exists (${live})`));
   }
   const { rows } = await trx.sql<AbsenceRow>`${sql.join(parts, sql` union all `)}`;
   if (proof !== null) {
@@ -296,7 +290,6 @@ function inside(table: Table, proof: AbsenceProof): RawBuilder<unknown> {
 function covers(proof: AbsenceProof, type: KeyType, key: string): boolean {
   if (proof.kind === 'snapshot') return true;
   const { direction, after, through } = proof;
-  const forward = (a: string, b: string): number =>
-    compareKeys(type, a, b) * (direction === 'falling' ? -1 : 1);
+  const forward = (a: string, b: string): number => compareKeys(type, a, b) * (direction === 'falling' ? -1 : 1);
   return (after === null || forward(after, key) < 0) && (through === null || forward(key, through) <= 0);
 }

@@ -27,9 +27,7 @@ it('a live view has each column once, the keys first and the mirror’s own last
         const derived = name === 'list_items' ? ['_key', '_list_key'] : ['_key'];
         expect(order.slice(0, derived.length + keys.length)).toEqual([...derived, ...keys]);
         expect(order.slice(-OURS.length)).toEqual(OURS);
-        expect(order.toSorted()).toEqual(
-          [...derived, ...[...own, ...free].map((each) => each.name)].toSorted(),
-        );
+        expect(order.toSorted()).toEqual([...derived, ...[...own, ...free].map((each) => each.name)].toSorted());
       },
     ),
   );

@@ -8,8 +8,7 @@ import { dataTable, DOMAIN_COLUMN, keyColumns, relation, type Table } from './ta
 type NamedColumn = Readonly<Record<'name' | 'type', string>>;
 
 /** Names of columns for when the service made the item: the time axis that BI tools should take. */
-const CREATED_LIKE =
-  /^(?:created|inserted|added|submitted|requested|started|registered)(?:_(?:at|on|time|date))?$/;
+const CREATED_LIKE = /^(?:created|inserted|added|submitted|requested|started|registered)(?:_(?:at|on|time|date))?$/;
 
 /** The mirror's own columns, which come last. */
 const OURS_LAST = ['_first_seen_at', '_changed_at', '_change_id'];
@@ -68,8 +67,7 @@ export async function liveView(db: Db, table: Table) {
      * Whether a view with these columns, in this order, may still get another order. Until an account has read the
      * whole collection, fields that are rare or null at first still come.
      */
-    isOpen: (present: readonly string[]): boolean =>
-      read[0]?.done !== true || isOriginalOrder(table, present),
+    isOpen: (present: readonly string[]): boolean => read[0]?.done !== true || isOriginalOrder(table, present),
     /** Its query for these columns, in this order. */
     query: (names: readonly string[]) => sql`
       select ${sql.join(
@@ -93,8 +91,7 @@ function derivedKeys(table: Table) {
     // A number's cast to text is immutable, `bigint || text` is not.
     return part?.type === 'text' ? sql.id(name) : sql`${sql.id(name)}::text`;
   });
-  const joined = (parts: readonly RawBuilder<unknown>[]): RawBuilder<unknown> =>
-    sql.join(parts, sql` || ':' || `);
+  const joined = (parts: readonly RawBuilder<unknown>[]): RawBuilder<unknown> => sql.join(parts, sql` || ':' || `);
   const whole = {
     name: '_key',
     expression: joined(texts),
@@ -165,11 +162,7 @@ export async function versionsView(db: Db, table: Table): ReturnType<typeof live
  * order; else the columns are appended in place. Grants, comments and options survive both. A missing view is created;
  * a view that was rebuilt by hand stays as it is.
  */
-export async function extendView(
-  trx: Db,
-  table: Table,
-  view: Awaited<ReturnType<typeof liveView>>,
-): Promise<void> {
+export async function extendView(trx: Db, table: Table, view: Awaited<ReturnType<typeof liveView>>): Promise<void> {
   const name = dataTable(table, view.suffix);
   const present = await presentView(trx, table, view.suffix);
   const before = present?.columns ?? [];

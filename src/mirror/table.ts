@@ -97,7 +97,5 @@ export function behind(table: Table, key: string | undefined): RawBuilder<unknow
 export function placeOrder(table: Table, order: 'up' | 'down'): RawBuilder<unknown> {
   const column = keyColumn(table);
   const way = order === 'up' ? sql`asc` : sql`desc`;
-  return table.key?.type === 'bigint'
-    ? sql`${column} ${way}`
-    : sql`octet_length(${column}) ${way}, ${column} ${way}`;
+  return table.key?.type === 'bigint' ? sql`${column} ${way}` : sql`octet_length(${column}) ${way}, ${column} ${way}`;
 }

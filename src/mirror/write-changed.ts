@@ -118,8 +118,7 @@ async function followUp(trx: Db, at: Date, scope: Scope, written: readonly RowPa
   const rows = written.map(({ row }) => row);
   const undeleted = rows.filter(({ change }) => change === 'undeleted').length;
   const inserted = rows.filter(({ change }) => change === 'inserted').length;
-  const counted =
-    inserted + undeleted === 0 ? undefined : countRows(trx, scope, inserted + undeleted, -undeleted);
+  const counted = inserted + undeleted === 0 ? undefined : countRows(trx, scope, inserted + undeleted, -undeleted);
   const conflicting = countConflicts(trx, scope, countFields(written), at);
   const unfinished = recordUnfinished(trx, scope, rows, at);
   const keys = rows.map(({ key }) => key);
@@ -280,10 +279,7 @@ function isSameContent(stored: StoredItem, source: string, leaveOut: ReadonlySet
 }
 
 /** The column's value of these fields, as text; null: NULL. */
-function valueText(
-  { derived, field, type }: FieldColumn,
-  fields: ReadonlyMap<string, string>,
-): string | null {
+function valueText({ derived, field, type }: FieldColumn, fields: ReadonlyMap<string, string>): string | null {
   if (derived !== undefined) return derived.value(fields) ?? null;
   const source = fields.get(field) ?? 'null';
   const value = columnValue(type, source);

@@ -29,12 +29,7 @@ import { sql } from 'kysely';
  * Reads what is stored under a page's keys and of its scope, before it is written: one round trip, the fence included.
  * `absence` is without suspected deletions, which most scopes don't have.
  */
-export async function readBefore(
-  trx: Db,
-  table: Table,
-  sorted: SortedPage,
-  { scope, taken, page }: PageRecord,
-) {
+export async function readBefore(trx: Db, table: Table, sorted: SortedPage, { scope, taken, page }: PageRecord) {
   const keys = sorted.keyed.map(({ key }) => key);
   const [stored, absence] = await allSent(
     readStoredRows(trx, table, scope, keys),
@@ -70,9 +65,7 @@ export async function writePage(
   const forgotten = stored.hasForgotten ? await forgottenAmong(trx, scope, items) : undefined;
   if (stored.gone || forgotten?.parent === true) return { state: 'parent_deleted' };
   const { page, forgotten: left } = withoutForgotten(sorted, items, forgotten?.keys ?? new Set());
-  const absence = stored.hasSuspects
-    ? await readAbsence(trx, table, scope, taken.proof, keysOf(items), true)
-    : plain;
+  const absence = stored.hasSuspects ? await readAbsence(trx, table, scope, taken.proof, keysOf(items), true) : plain;
 
   const sentAt = new Date(at.getTime() - (context.clock.monotonic() - record.sentAfter));
   const hashed = changedRows(page.keyed, stored.rows);
@@ -188,9 +181,7 @@ async function contradicting(
   stored: ReadonlyMap<string, StoredRow>,
 ): Promise<ReadonlySet<ChangedRow>> {
   const graceStart = new Date(sentAt.getTime() - gracePeriodMs);
-  const older = isCopy(page?.served)
-    ? await olderThanKnown(trx, table, scope, changed, sentAt, polledAt)
-    : [];
+  const older = isCopy(page?.served) ? await olderThanKnown(trx, table, scope, changed, sentAt, polledAt) : [];
   const back = changed.filter(({ key, change }) => {
     const deletedAt = stored.get(key)?.deletedAt;
     if (change !== 'undeleted' || deletedAt === undefined) return false;

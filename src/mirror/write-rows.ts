@@ -98,8 +98,7 @@ function creditsText(source: string): string | null | undefined {
     if (amount === undefined || valueKind(amount) === 'structure') continue;
     const text = creditsText(amount);
     const unit = fieldSource(source, 'unit') ?? 'null';
-    const inCents =
-      cents !== undefined || (valueKind(unit) === 'string' && CENTS.test(JSON.parse(unit) as string));
+    const inCents = cents !== undefined || (valueKind(unit) === 'string' && CENTS.test(JSON.parse(unit) as string));
     if (typeof text !== 'string' || !inCents) return text;
     // A hundredth, with all digits: the exponent is two less.
     const [mantissa = '', exponent = '0'] = text.split(/[eE]/);
@@ -167,8 +166,7 @@ export function otherValues(
     let fitted = columnValue(column.type, value);
     if (collection === 'account' && column.field === 'credits') {
       const text = creditsText(value);
-      fitted =
-        text === undefined ? { as: 'conflict' } : text === null ? { as: 'stored' } : { as: 'text', text };
+      fitted = text === undefined ? { as: 'conflict' } : text === null ? { as: 'stored' } : { as: 'text', text };
     }
     if (fitted.as === 'conflict') {
       conflicts.push(column.field);

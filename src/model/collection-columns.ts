@@ -122,9 +122,7 @@ export const COLLECTION_COLUMNS = [
 
 /** `{ liveRows: number, polledAt: string | null, … }`: times are ISO 8601. */
 export type CollectionFigures = {
-  readonly [C in (typeof COLLECTION_COLUMNS)[number] as C['field']]: C['kind'] extends 'count'
-    ? number
-    : string | null;
+  readonly [C in (typeof COLLECTION_COLUMNS)[number] as C['field']]: C['kind'] extends 'count' ? number : string | null;
 };
 
 export const CELL_COLUMNS = COLLECTION_COLUMNS.filter((each) => 'cell' in each);
@@ -134,7 +132,6 @@ export const NOTE_COLUMNS = COLLECTION_COLUMNS.filter((each) => 'note' in each);
 /** Times that a `CollectionChange` sets by field; those of a failure are set together with its message. */
 export const SET_MOMENTS = COLLECTION_COLUMNS.filter(
   (each) =>
-    each.kind === 'due' ||
-    (each.kind === 'moment' && each.field !== 'lastErrorAt' && each.field !== 'failingSince'),
+    each.kind === 'due' || (each.kind === 'moment' && each.field !== 'lastErrorAt' && each.field !== 'failingSince'),
 );
 export const SUSPECT_COUNTERS = COLLECTION_COLUMNS.filter((each) => 'ofSuspects' in each);

@@ -3,13 +3,7 @@
 /** How a key is stored and compared: `bigint` as a signed 64-bit integer, `text` by `compareKeys`. */
 export type KeyType = 'bigint' | 'text';
 
-export type CollectionName =
-  | 'account'
-  | 'research_jobs'
-  | 'bulk_research_jobs'
-  | 'lists'
-  | 'list_items'
-  | 'watchlist';
+export type CollectionName = 'account' | 'research_jobs' | 'bulk_research_jobs' | 'lists' | 'list_items' | 'watchlist';
 
 /** A paginated list endpoint. */
 export interface ListCollection {

@@ -24,11 +24,7 @@ it.each([
 });
 
 const NO_NAMES = ['', 'Acme Inc.', 'acme', 'localhost', '127.0.0.1', '1.2.3', 'http://[::1]/', 'https://'];
-const TOO_LONG = [
-  `${'a'.repeat(64)}.example`,
-  `${'a.'.repeat(130)}example`,
-  `acme.example/${'a'.repeat(3000)}`,
-];
+const TOO_LONG = [`${'a'.repeat(64)}.example`, `${'a.'.repeat(130)}example`, `acme.example/${'a'.repeat(3000)}`];
 it.each(['ftp://acme.example', 'a..example', ...NO_NAMES, ...TOO_LONG])(
   'the domain of an address is none: %s',
   (address) => {

@@ -27,9 +27,11 @@ test.each<Event>([
   ['research.cancelled', '{"job_id":7}', JOB_7],
   ['research.completed', '{"job_id":9223372036854775807}', 'research_jobs//9223372036854775807'],
   // An event without a usable row makes its whole scope due.
-  ...[undefined, '{}', 'null', '[]', '7', '{"id":7}', '{"job_id":null}', '{"job_id":{}}'].map(
-    (data): Event => ['research.completed', data, ALL_JOBS],
-  ),
+  ...[undefined, '{}', 'null', '[]', '7', '{"id":7}', '{"job_id":null}', '{"job_id":{}}'].map((data): Event => [
+    'research.completed',
+    data,
+    ALL_JOBS,
+  ]),
   ['research.completed', `{"job_id":${BEYOND}}`, ALL_JOBS],
   ['watchlist.change_detected', '{"id":true}', 'watchlist//'],
   ['list.analyzed', '{"id":"none"}', 'lists//'],
@@ -49,9 +51,10 @@ test.each<[string, string]>([
   // One level down, and no deeper; a row that is named twice is hinted once.
   ['{"data":{"inner":{"job_id":7}}}', ''],
   ['{"job_id":7,"job":{"job_id":"7"}}', JOB_7],
-  ...['', 'accepted', 'null', '7', '"job_id"', '[{"job_id":7}]', '{"job_id":7', '{}'].map(
-    (body): [string, string] => [body, ''],
-  ),
+  ...['', 'accepted', 'null', '7', '"job_id"', '[{"job_id":7}]', '{"job_id":7', '{}'].map((body): [string, string] => [
+    body,
+    '',
+  ]),
 ])('the answer %j names %s', (body, rows) => {
   expect(names(rowsOfAnswer(body))).toBe(rows);
 });

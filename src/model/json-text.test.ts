@@ -8,9 +8,7 @@ import { canonicalText, fieldSource, fieldSources, refuseRepeatedNames, sliceEle
  * escape at the beginning of other objects' names for that name (`{"a":1,"\\":2}`, then `{"a":1,"\u0062":2}`), and
  * JSON.parse is what these tests compare with.
  */
-const json = fc
-  .jsonValue({ maxDepth: 4 })
-  .filter((value) => !JSON.stringify(value).includes(String.raw`"\\":`));
+const json = fc.jsonValue({ maxDepth: 4 }).filter((value) => !JSON.stringify(value).includes(String.raw`"\\":`));
 const fieldName = fc.oneof(
   fc.constantFrom('a', 'b', 'é', 'a"b', String.raw`\\`, '', '__proto__'),
   fc.string().filter((name) => name !== '\\'),
@@ -39,8 +37,7 @@ function respell(value: unknown, gap: string, escapes: readonly boolean[]): stri
   const members = Object.entries(value)
     .toReversed()
     .map(([name, member]) => `${literal(name, escapes)}${gap}:${gap}${inner(member)}`);
-  const superseded =
-    members.length === 0 ? [] : [(members.at(-1) ?? '').replace(/:[\s\S]*$/, ':[1,{"]":2}]')];
+  const superseded = members.length === 0 ? [] : [(members.at(-1) ?? '').replace(/:[\s\S]*$/, ':[1,{"]":2}]')];
   // A name with a colon in it would be cut in two: such objects go without the duplicate.
   const safe = Object.keys(value).every((name) => !name.includes(':'));
   return `{${gap}${[...(safe ? superseded : []), ...members].join(`,${gap}`)}${gap}}`;
@@ -49,34 +46,22 @@ function respell(value: unknown, gap: string, escapes: readonly boolean[]): stri
 describe('sliceElements', () => {
   it('cuts out the texts of exactly the elements that JSON.parse sees, wherever the array lies', () => {
     fc.assert(
-      fc.property(
-        fc.array(json),
-        fc.array(fieldName, { maxLength: 3 }),
-        json,
-        space,
-        (elements, path, other, gap) => {
-          let text = `[${gap}${elements.map((each) => JSON.stringify(each, null, gap)).join(`${gap},${gap}`)}${gap}]`;
-          for (const field of path.toReversed()) {
-            const name = JSON.stringify(field);
-            text = `{${gap}${JSON.stringify(`${field}x`)}:${JSON.stringify(other)},${name}${gap}:${gap}${text}${gap}}`;
-          }
-          const slices = sliceElements(gap + text, path);
-          expect(slices.map((slice) => JSON.parse(slice) as unknown)).toEqual(
-            JSON.parse(JSON.stringify(elements)),
-          );
-          expect(slices.every((slice) => slice === slice.trim())).toBe(true);
-        },
-      ),
+      fc.property(fc.array(json), fc.array(fieldName, { maxLength: 3 }), json, space, (elements, path, other, gap) => {
+        let text = `[${gap}${elements.map((each) => JSON.stringify(each, null, gap)).join(`${gap},${gap}`)}${gap}]`;
+        for (const field of path.toReversed()) {
+          const name = JSON.stringify(field);
+          text = `{${gap}${JSON.stringify(`${field}x`)}:${JSON.stringify(other)},${name}${gap}:${gap}${text}${gap}}`;
+        }
+        const slices = sliceElements(gap + text, path);
+        expect(slices.map((slice) => JSON.parse(slice) as unknown)).toEqual(JSON.parse(JSON.stringify(elements)));
+        expect(slices.every((slice) => slice === slice.trim())).toBe(true);
+      }),
     );
   });
 
   it('keeps every digit and spelling', () => {
     const text = '{"data":[ 9007199254740993 , {"n":1.50e400,"n":-0} ,"\\u0041\\"]"]}';
-    expect(sliceElements(text, ['data'])).toEqual([
-      '9007199254740993',
-      '{"n":1.50e400,"n":-0}',
-      '"\\u0041\\"]"',
-    ]);
+    expect(sliceElements(text, ['data'])).toEqual(['9007199254740993', '{"n":1.50e400,"n":-0}', '"\\u0041\\"]"']);
   });
 
   it('refuses a name that occurs twice on the way, in whatever spelling, and no other', () => {
@@ -141,20 +126,15 @@ describe('fieldSource', () => {
 describe('canonicalText', () => {
   it('is one text for every spelling of a value, and parses to it', () => {
     fc.assert(
-      fc.property(
-        json,
-        space,
-        fc.array(fc.boolean(), { minLength: 1, maxLength: 7 }),
-        (value, gap, escapes) => {
-          const plain = JSON.stringify(value);
-          const spelled = respell(JSON.parse(plain), gap, escapes);
-          const canonical = canonicalText(plain);
-          expect(JSON.parse(spelled)).toEqual(JSON.parse(plain));
-          expect(canonicalText(spelled)).toBe(canonical);
-          expect(canonicalText(canonical)).toBe(canonical);
-          expect(JSON.parse(canonical)).toEqual(JSON.parse(plain));
-        },
-      ),
+      fc.property(json, space, fc.array(fc.boolean(), { minLength: 1, maxLength: 7 }), (value, gap, escapes) => {
+        const plain = JSON.stringify(value);
+        const spelled = respell(JSON.parse(plain), gap, escapes);
+        const canonical = canonicalText(plain);
+        expect(JSON.parse(spelled)).toEqual(JSON.parse(plain));
+        expect(canonicalText(spelled)).toBe(canonical);
+        expect(canonicalText(canonical)).toBe(canonical);
+        expect(JSON.parse(canonical)).toEqual(JSON.parse(plain));
+      }),
     );
   });
 
@@ -185,10 +165,7 @@ describe('canonicalText', () => {
   });
 
   it('sorts very many names, and more kinds of objects than its cache has', () => {
-    const numbers = Array.from(
-      { length: 2_000 },
-      (_, index) => `"${String(index).padStart(4, '0')}":${index}`,
-    );
+    const numbers = Array.from({ length: 2_000 }, (_, index) => `"${String(index).padStart(4, '0')}":${index}`);
     expect(canonicalText(`{${numbers.toReversed().join(',')}}`)).toBe(`{${numbers.join(',')}}`);
     for (const member of [...numbers, ...numbers]) {
       expect(canonicalText(`{"b":1,${member}}`)).toBe(`{${member},"b":1}`);

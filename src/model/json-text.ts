@@ -45,8 +45,7 @@ function namesOnce(): (name: string) => void {
   const seen = new Set<string>();
   return (name) => {
     const literal = canonicalString(name);
-    if (seen.has(literal))
-      throw new MalformedAnswer(`the name ${literal.slice(0, 80)} occurs twice in an object`);
+    if (seen.has(literal)) throw new MalformedAnswer(`the name ${literal.slice(0, 80)} occurs twice in an object`);
     seen.add(literal);
   };
 }

@@ -19,16 +19,13 @@ describe('jsonbText', () => {
 
   it('gives well-formed text without U+0000 for any string, changing nothing else', () => {
     fc.assert(
-      fc.property(
-        fc.array(fc.constantFrom('\0', '\ud83d', '\ude00', '\\', 'u', '0000', '"', 'é')),
-        (parts) => {
-          const text = parts.join('');
-          // JSON.stringify escapes U+0000 and lone surrogates, and no pair.
-          const { raw, verbatim } = jsonbText(JSON.stringify(text));
-          expect(JSON.parse(raw)).toBe(text.toWellFormed().replaceAll('\0', '\ufffd'));
-          expect(verbatim).toBe(raw === JSON.stringify(text) ? undefined : JSON.stringify(text));
-        },
-      ),
+      fc.property(fc.array(fc.constantFrom('\0', '\ud83d', '\ude00', '\\', 'u', '0000', '"', 'é')), (parts) => {
+        const text = parts.join('');
+        // JSON.stringify escapes U+0000 and lone surrogates, and no pair.
+        const { raw, verbatim } = jsonbText(JSON.stringify(text));
+        expect(JSON.parse(raw)).toBe(text.toWellFormed().replaceAll('\0', '\ufffd'));
+        expect(verbatim).toBe(raw === JSON.stringify(text) ? undefined : JSON.stringify(text));
+      }),
     );
   });
 });

@@ -3,9 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { COLLECTION_NAMES } from './collections.ts';
 import { type NamedFields, Privacy } from './privacy.ts';
 
-const NONE = Object.fromEntries(
-  COLLECTION_NAMES.map((name) => [name, [] as string[]]),
-) as unknown as NamedFields;
+const NONE = Object.fromEntries(COLLECTION_NAMES.map((name) => [name, [] as string[]])) as unknown as NamedFields;
 const KEY = 'k'.repeat(32);
 const mac = (text: string): string => createHmac('sha256', KEY).update(text).digest('hex');
 const privacy = new Privacy({
@@ -89,15 +87,13 @@ describe('an operation', () => {
       'Canary@t…',
       '\\u0063anary one',
     ])
-      expect(
-        privacy.answer('research', payload, `{"job_id":7,"of":{"a":"${quoted}"},"id":"canary one"}`),
-      ).toBe('{"job_id":7}');
+      expect(privacy.answer('research', payload, `{"job_id":7,"of":{"a":"${quoted}"},"id":"canary one"}`)).toBe(
+        '{"job_id":7}',
+      );
     const flags = '{"x":{"secret":[true,null,12345],"a@b.example":1,"email":{"c@d.example":2}}}';
     const answered = '{"job_id":12345,"success":true,"note":"a nullable true story"}';
     expect(parsed(privacy.answer('research', flags, answered))).toEqual({ job_id: 12345 });
-    expect(parsed(privacy.answer('research', flags.replace('12345', '7'), answered))).toEqual(
-      parsed(answered),
-    );
+    expect(parsed(privacy.answer('research', flags.replace('12345', '7'), answered))).toEqual(parsed(answered));
     expect(privacy.answer('research', flags.replace('12345', '7'), '{"note":"of c@d.example"}')).toBe('{}');
     expect(privacy.answer('research', payload, '<p>canary one</p>')).toBeUndefined();
     expect(privacy.answer('bulk_research', '{}', '<p>')).toBeUndefined();

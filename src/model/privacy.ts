@@ -90,13 +90,10 @@ export class Privacy {
   /** @param rows the rows that the event names */
   event(rows: readonly Pick<HintedRow, 'collection'>[], type: string | undefined, source: string): string {
     const bulk = type?.startsWith('bulk') === true ? (['research_jobs'] as const) : [];
-    const collections =
-      rows.length === 0 ? COLLECTION_NAMES : [...rows.map((row) => row.collection), ...bulk];
+    const collections = rows.length === 0 ? COLLECTION_NAMES : [...rows.map((row) => row.collection), ...bulk];
     if (!this.concerns(collections)) return source;
     const named = this.#named(collections, true);
-    return this.#rewrite(source, (name, level) =>
-      level === 0 && ENVELOPE.has(name) ? undefined : named(name, level),
-    );
+    return this.#rewrite(source, (name, level) => (level === 0 && ENVELOPE.has(name) ? undefined : named(name, level)));
   }
 
   payload(operation: OperationName, source: string): string {
@@ -123,9 +120,7 @@ export class Privacy {
     const left = this.#rewrite(body, named);
     if (!isQuoted(left)) return left;
     const keys = left.startsWith('{') ? [...fieldSources(left)] : [];
-    const kept = keys.filter(
-      ([name, value]) => KEY_FIELDS.has(name) && (/^-?\d+$/.test(value) || !isQuoted(value)),
-    );
+    const kept = keys.filter(([name, value]) => KEY_FIELDS.has(name) && (/^-?\d+$/.test(value) || !isQuoted(value)));
     return `{${kept.map(([name, value]) => `${JSON.stringify(name)}:${value}`).join(',')}}`;
   }
 
@@ -151,13 +146,7 @@ export class Privacy {
     };
   }
 
-  #rewrite(
-    source: string,
-    named: Change,
-    stored = false,
-    onGone?: (value: string) => void,
-    level = 0,
-  ): string {
+  #rewrite(source: string, named: Change, stored = false, onGone?: (value: string) => void, level = 0): string {
     const text = source.trim();
     const inner = (value: string): string => this.#rewrite(value, named, stored, onGone, level + 1);
     const isObject = text.startsWith('{');

@@ -18,15 +18,7 @@ export type OperationName = (typeof OPERATION_NAMES)[number];
 export const TARGETED_OPERATIONS: readonly string[] = ['list_analyze', 'sequence'] satisfies OperationName[];
 
 /** In the order of a submission's life. `held`: after a restore or copy, until released; `unknown`: not sent again. */
-export const SUBMISSION_STATES = [
-  'held',
-  'queued',
-  'sending',
-  'accepted',
-  'rejected',
-  'unknown',
-  'cancelled',
-] as const;
+export const SUBMISSION_STATES = ['held', 'queued', 'sending', 'accepted', 'rejected', 'unknown', 'cancelled'] as const;
 
 export type SubmissionState = (typeof SUBMISSION_STATES)[number];
 

@@ -96,9 +96,7 @@ export function addTotals(a: ReadTotals, b: Partial<ReadTotals>): ReadTotals {
 
 /** What a page's outcomes add to its walk's totals. */
 export function totalsOf(
-  counts: Readonly<
-    Record<'inserted' | 'updated' | 'undeleted' | 'unchanged' | 'duplicate' | 'quarantined', number>
-  >,
+  counts: Readonly<Record<'inserted' | 'updated' | 'undeleted' | 'unchanged' | 'duplicate' | 'quarantined', number>>,
 ): Pick<WalkTotals, 'inserted' | 'updated' | 'unchanged' | 'quarantined'> {
   return {
     inserted: counts.inserted,

@@ -68,12 +68,7 @@ describe('isPlainMoment', () => {
   });
 
   it('is true for usual moments, and for nothing close to them', () => {
-    const close = [
-      '2026-11-28T23:59:59',
-      '2026-11-00T23:59:59Z',
-      '0000-01-01T00:00:00Z',
-      '2026-1a-01T00:00:00Z',
-    ];
+    const close = ['2026-11-28T23:59:59', '2026-11-00T23:59:59Z', '0000-01-01T00:00:00Z', '2026-1a-01T00:00:00Z'];
     const plain = ['2026-11-28T23:59:59Z', ...close].filter((text) => isPlainMoment(`"${text}"`));
     expect(plain).toEqual(['2026-11-28T23:59:59Z']);
   });

@@ -68,8 +68,7 @@ export function timestampText(text: string): string | undefined {
 }
 
 /** The usual spelling, on a day that all months have. */
-const PLAIN_MOMENT =
-  /^"(?!0000)\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\dZ"$/;
+const PLAIN_MOMENT = /^"(?!0000)\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\dZ"$/;
 
 /** True only for a JSON string that `timestampText` would leave as it is; other strings may be times, too. */
 export function isPlainMoment(source: string): boolean {

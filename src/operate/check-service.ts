@@ -147,8 +147,7 @@ async function rateLimit({ pings }: Context) {
   const limited = all.filter(({ error }) => error instanceof RateLimited);
   if (limited.length === 0) return ok('no key is used up');
   return warning(`used up (429) for ${keyPlaces(limited, all.length)}`, {
-    remedy:
-      'another program uses the key: leave it more by a lower MIRROR_BUDGET_SHARE, or give it a key of its own',
+    remedy: 'another program uses the key: leave it more by a lower MIRROR_BUDGET_SHARE, or give it a key of its own',
   });
 }
 
@@ -185,8 +184,7 @@ async function accounts({ config, mirror, pings }: Context) {
   const served = new Set([...before.values(), ...owners]);
   const stored = await db.state.selectFrom('account').select(['_user_id', 'origin', 'state']).execute();
   const mirrored = stored.flatMap(({ _user_id: userId, origin, state }) => {
-    if (owners.has(userId) && origin !== null && origin !== url)
-      return move(userId, otherService(userId, origin, url));
+    if (owners.has(userId) && origin !== null && origin !== url) return move(userId, otherService(userId, origin, url));
     if (served.has(userId) || state === 'retired') return [];
     const remedy = `put its key there; where another daemon has it, that is fine; where it is to be mirrored no more, "research-mirror accounts retire ${userId}"`;
     return warning(`account ${userId} is mirrored, and MIRROR_API_KEY has no key of it`, { remedy });

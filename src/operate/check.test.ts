@@ -23,12 +23,7 @@ it.each<[string, Check<unknown>[], string[]]>([
   [
     'are reported in their order; one that depends on a failed one is skipped, and names it',
     [check('a', FINE), check('b', GONE, 'a'), check('c', FINE, 'a', 'b'), check('d', FINE, 'c')],
-    [
-      'a ok: fine',
-      'b broken: it is gone',
-      'c unknown: not looked at: b failed',
-      'd unknown: not looked at: b failed',
-    ],
+    ['a ok: fine', 'b broken: it is gone', 'c unknown: not looked at: b failed', 'd unknown: not looked at: b failed'],
   ],
   [
     'may have several findings, or none',
@@ -92,12 +87,7 @@ it.each([
   ['Node', '24.100.0', 'ok', '; no security release since is known'],
   ['Node', '25.9.0', 'warning', ' gets no security fixes any more'],
   ['Node', '27.0.0', 'ok', '; no security release since is known'],
-  [
-    'PostgreSQL',
-    '18.4',
-    'warning',
-    'of 2026-05-14 lacks the security fixes of 18.6 (2026-08-13), 18.7 (2026-11-12)',
-  ],
+  ['PostgreSQL', '18.4', 'warning', 'of 2026-05-14 lacks the security fixes of 18.6 (2026-08-13), 18.7 (2026-11-12)'],
   ['PostgreSQL', '18.10', 'ok', '; no security release since is known'],
   ['PostgreSQL', '15.20', 'ok', 'of 2026-11-12; no security release since is known'],
   ['PostgreSQL', '19.1', 'warning', ': 15 to 18 are tested, this one is not'],

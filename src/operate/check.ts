@@ -21,9 +21,7 @@ import { createTransport } from '../service/transport.ts';
  * in words, null if `found` says it; `command`: for a shell; `sql`: for psql on the mirror's database.
  */
 export interface NamedFinding
-  extends
-    Readonly<Record<'check' | 'found', string>>,
-    Readonly<Record<'remedy' | 'command' | 'sql', string | null>> {
+  extends Readonly<Record<'check' | 'found', string>>, Readonly<Record<'remedy' | 'command' | 'sql', string | null>> {
   /** `broken` keeps the mirror from its work; `unknown` could not be found out; `ok` also means not in use. */
   readonly state: 'ok' | 'warning' | 'broken' | 'unknown';
 }
@@ -61,8 +59,7 @@ export async function runChecks<C extends Pick<Context, 'clock' | 'signal'>>(
     () => unknown(`no answer within ${boundMs / 1000} s`),
     () => unknown('interrupted'),
   );
-  const thrown = (error: unknown): CheckFinding =>
-    (error instanceof Unusable ? broken : unknown)(messageOf(error));
+  const thrown = (error: unknown): CheckFinding => (error instanceof Unusable ? broken : unknown)(messageOf(error));
   const looks = new Map<string, Promise<readonly NamedFinding[]>>();
   /** By check that failed or was skipped: the check that failed. */
   const failed = new Map<string, string>();
@@ -74,8 +71,7 @@ export async function runChecks<C extends Pick<Context, 'clock' | 'signal'>>(
         ? await Promise.race([run(context).catch(thrown), late])
         : unknown(`not looked at: ${cause} failed`);
     const findings = [told].flat();
-    if (findings.some(({ state }) => state === 'broken' || state === 'unknown'))
-      failed.set(name, cause ?? name);
+    if (findings.some(({ state }) => state === 'broken' || state === 'unknown')) failed.set(name, cause ?? name);
     return findings.map((each) => ({ check: name, ...each }));
   };
   for (const check of checks) looks.set(check.name, look(check));

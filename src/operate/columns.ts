@@ -34,8 +34,7 @@ export async function columnsAction(
   const named = fields.length === 0 ? undefined : fields.join('.');
   const readTable = () => chooseFrom(COLLECTION_NAMES, given, `columns ${action}: there is no table`);
   if (action === 'accept') {
-    if (given === '' || type !== undefined)
-      throw new UsageError('columns accept: which table? As in research_jobs');
+    if (given === '' || type !== undefined) throw new UsageError('columns accept: which table? As in research_jobs');
     const table = readTable();
     return onMirror(shell, 'columns', { demo }, ({ db }) => accept(shell, db, table, named));
   }
@@ -117,9 +116,7 @@ async function accept(shell: Shell, db: Db, table: CollectionName, field: string
     say(shell, printable(`${JSON.stringify(shortened(each, SHOWN))} ${is}`));
   }
   if (fields.length > 0) {
-    shell.err.write(
-      'rows and history are filled from _raw while a daemon runs ("status" says how far it is)\n',
-    );
+    shell.err.write('rows and history are filled from _raw while a daemon runs ("status" says how far it is)\n');
     return fields.some(({ name }) => name === undefined) ? EXIT.NO : EXIT.DONE;
   }
   if (field === undefined) say(shell, `no field of ${table} waits for a column`);

@@ -48,8 +48,7 @@ export async function copyAction(
     const target = await reachDatabase(to, options).catch(ofTarget);
     const progress = new Progress(shell);
     try {
-      const onBytes = (table: string, bytes: number): void =>
-        progress.show(`${table}: ${(bytes / 1e6).toFixed(1)} MB`);
+      const onBytes = (table: string, bytes: number): void => progress.show(`${table}: ${(bytes / 1e6).toFixed(1)} MB`);
       const { schema } = config;
       const at = { source: direct, target: target.direct, schema, signal: shell.signal };
       const report = await copyMirror({ ...at, onBytes });
@@ -118,11 +117,7 @@ function ofTarget(error: unknown): never {
   throw new Unusable(`the target: ${told.replaceAll('MIRROR_DATA_DIR', '--data-dir')}`);
 }
 
-async function copyTables(
-  from: CopyConnection,
-  to: CopyConnection,
-  onBytes: (table: string, bytes: number) => void,
-) {
+async function copyTables(from: CopyConnection, to: CopyConnection, onBytes: (table: string, bytes: number) => void) {
   const takenAt = (await databaseTime(from.db)).toISOString();
   const unknown = await unknownMigrations(from.db, MIGRATIONS);
   if (unknown.length > 0) {

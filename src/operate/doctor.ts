@@ -35,8 +35,7 @@ export async function doctorAction(shell: Shell, options: Options<'sql' | 'json'
       return EXIT.DONE;
     }
     // Login and database are those of DATABASE_URL. No database is asked.
-    const dsn =
-      database.kind === 'external' ? readDsn(database.url.reveal(), database.variables()) : undefined;
+    const dsn = database.kind === 'external' ? readDsn(database.url.reveal(), database.variables()) : undefined;
     const owner = dsn?.user ?? `${schema}_owner`;
     shell.out.write(script('dba.sql', { schema, owner, database: dsn?.database ?? dsn?.user ?? schema }));
     return EXIT.DONE;

@@ -17,8 +17,7 @@ export async function eventsAction(
   ids: string[],
   options: Options<'json' | 'demo', 'type' | 'limit' | 'show'>,
 ) {
-  if (action === 'list' && ids.length > 0)
-    throw new UsageError('events list takes no IDs: --show prints one');
+  if (action === 'list' && ids.length > 0) throw new UsageError('events list takes no IDs: --show prints one');
   refuseFilters(options, ['type', 'limit']);
   if (action === 'replay' && ids.length === 0) throw new UsageError('events replay: which ones?');
   const { json = false, demo, show, type } = options;
@@ -35,8 +34,7 @@ export async function eventsAction(
       return EXIT.DONE;
     }
     const found = await listEvents(db, { limit: limit + 1, ...(type !== undefined && { type }) });
-    const none =
-      type === undefined ? 'no event was received yet' : `no event of type ${JSON.stringify(type)} is here`;
+    const none = type === undefined ? 'no event was received yet' : `no event of type ${JSON.stringify(type)} is here`;
     const toRow = (each: StoredEvent) => ({
       id: each.id,
       account: each.userId,
@@ -46,8 +44,7 @@ export async function eventsAction(
       names: each.collection && `${each.collection} ${each.key ?? ''}`,
     });
     // The data keep their text, with every digit.
-    const toJson = ({ data, ...rest }: StoredEvent) =>
-      `${JSON.stringify(rest).slice(0, -1)},"data":${data ?? 'null'}}`;
+    const toJson = ({ data, ...rest }: StoredEvent) => `${JSON.stringify(rest).slice(0, -1)},"data":${data ?? 'null'}}`;
     const how = { limit, noun: 'event', none, shows: 'one', toRow, toJson: json ? toJson : undefined };
     return printNewest(shell, found, how);
   });

@@ -23,12 +23,7 @@ type ForgetOptions = Options<'yes' | 'dryRun' | 'undo' | 'list' | 'json' | 'demo
 /** In ms: all events of an account are searched, and a list may have many items. Less than readers look back. */
 const BOUNDS = { statement: 50_000, idle: 5_000 };
 
-export async function forgetAction(
-  shell: Shell,
-  table: string | undefined,
-  keys: string[],
-  options: ForgetOptions,
-) {
+export async function forgetAction(shell: Shell, table: string | undefined, keys: string[], options: ForgetOptions) {
   const { list, undo, user, demo } = options;
   if (list === true && table !== undefined) throw new UsageError('--list goes without a table');
   if (list === true) refuseOptions('forget --list', options, ['yes', 'dryRun', 'undo']);
@@ -67,8 +62,7 @@ function readRow({ name, keyType, parent }: ListCollection, given: string): Name
   const colon = parent === undefined ? -1 : given.indexOf(':');
   const list = parent && readKey(parent.keyType, JSON.stringify(given.slice(0, Math.max(colon, 0))));
   const item = readKey(keyType, JSON.stringify(given.slice(colon + 1)));
-  if ('key' in item && (list === undefined || 'key' in list))
-    return { parent: list?.key ?? '', key: item.key };
+  if ('key' in item && (list === undefined || 'key' in list)) return { parent: list?.key ?? '', key: item.key };
   const wanted = parent === undefined ? keyType : 'the list and the item, as in 7:abc';
   throw new UsageError(`${JSON.stringify(given)} is no key of ${name}: ${wanted}`);
 }
@@ -131,16 +125,12 @@ async function remember(_: Shell, db: Db, named: NamedRows) {
 
 /** Lists what is forgotten, the newest first. */
 async function keptOut(shell: Shell, db: Db, userId: string | null) {
-  const { rows } = await db.sql<
-    Record<'userId' | 'collection' | 'keyHash' | 'changeId' | 'forgottenAt', string>
-  >`
+  const { rows } = await db.sql<Record<'userId' | 'collection' | 'keyHash' | 'changeId' | 'forgottenAt', string>>`
     select f._user_id as "userId", f.collection, encode(f.key_hash, 'hex') as "keyHash", f._change_id as "changeId",
       to_char(f.forgotten_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "forgottenAt"
     from ${db.table('forgotten')} as f where f._user_id = coalesce(${userId}::bigint, f._user_id)
     order by f.forgotten_at desc, f._user_id, f.collection, f.key_hash`;
-  const cells = rows.map((row) =>
-    Object.fromEntries(Object.entries(row).filter(([name]) => name !== 'changeId')),
-  );
+  const cells = rows.map((row) => Object.fromEntries(Object.entries(row).filter(([name]) => name !== 'changeId')));
   const table = formatList(cells, widthOfTerminal(shell.out));
   return { code: EXIT.DONE, json: { rows }, text: `${table}${countOf(rows.length, 'row')}` };
 }
@@ -195,8 +185,7 @@ export async function forgetRows(
         values (${userId}::bigint, ${list.name}, decode(${hash}, 'hex'),
           ${String(changeId)}::bigint, ${at}::timestamptz)`;
     }
-    if (hashes.length > 0)
-      await logAct(trx, by, { act: 'forget', userId, given: { table: list.name, hashes } });
+    if (hashes.length > 0) await logAct(trx, by, { act: 'forget', userId, given: { table: list.name, hashes } });
     if (dryRun) await trx.raw('rollback to savepoint untouched');
     return { rows: done, changeId: endChangeIds(trx)?.toString() };
   });

@@ -101,8 +101,7 @@ function mirrorServer(schema: string, ask: (text: string, limit: number) => Prom
     'tables',
     {
       title: 'Tables and columns',
-      description:
-        'Tables and views of the mirror with what they mean; of one, its columns with type and meaning.',
+      description: 'Tables and views of the mirror with what they mean; of one, its columns with type and meaning.',
       inputSchema: z.object({
         table: z
           .string()
@@ -144,8 +143,7 @@ function mirrorServer(schema: string, ask: (text: string, limit: number) => Prom
     'freshness',
     {
       title: 'Freshness',
-      description:
-        'How current the mirror is: of each account and collection rows, as of when, state, last error.',
+      description: 'How current the mirror is: of each account and collection rows, as of when, state, last error.',
       inputSchema: z.object({}),
       annotations: READS,
     },

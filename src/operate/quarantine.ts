@@ -20,8 +20,7 @@ export async function quarantineAction(
   const { show, json = false, demo } = options;
   const most = readLimit(options.limit, USUAL_LIMITS.quarantine);
   refuseFilters(options, ['limit']);
-  if (show !== undefined && collections !== undefined)
-    throw new UsageError('--show goes without names of collections');
+  if (show !== undefined && collections !== undefined) throw new UsageError('--show goes without names of collections');
   if (show !== undefined && !/^[0-9a-f]{4,64}$/i.test(show))
     throw new UsageError('--show: takes an ID as "quarantine list" tells it, or its first 4 digits or more');
   return onMirror(shell, 'quarantine', { demo }, async ({ db }) => {
@@ -58,10 +57,8 @@ export async function quarantineAction(
       .executeTakeFirstOrThrow();
     const [items, withoutText] = [Number(counts.items), Number(counts.without)];
     const entries = rows.map((row) => ({ ...row, size: Number(row.size) }));
-    const more =
-      items > entries.length ? ` (the newest ${formatCount(entries.length)} are listed: --limit)` : '';
-    const without =
-      withoutText > 0 ? `, of ${formatCount(withoutText)} without the text: more than is kept` : '';
+    const more = items > entries.length ? ` (the newest ${formatCount(entries.length)} are listed: --limit)` : '';
+    const without = withoutText > 0 ? `, of ${formatCount(withoutText)} without the text: more than is kept` : '';
     return printList(shell, {
       json: json ? JSON.stringify({ items, withoutText, entries }, undefined, 2) : undefined,
       rows: entries.map((each) => ({

@@ -166,8 +166,7 @@ async function putInPlace(trx: Db, change: TypeChange, second: string, unfit: Re
         const given = options === null ? sql`` : sql`with (${sql.raw(options)})`;
         return trx.sql`create view ${trx.table(name)} ${given} as ${sql.raw(definition)}`;
       });
-      if (!done)
-        throw new TypeRefused(`the view ${name} has what can't be made again with it: drop that first`);
+      if (!done) throw new TypeRefused(`the view ${name} has what can't be made again with it: drop that first`);
     };
   }
   await work();
@@ -191,9 +190,7 @@ async function viewsUpon(trx: Db, { table, name }: TypeChange) {
   const names = [`${table.name}_live`, `${table.name}_versions`, 'companies'];
   const ofColumn = sql`exists (select from pg_attribute a where a.attrelid = d.refobjid and a.attnum = d.refobjsubid
     and a.attname = ${name} and a.attrelid in (${relation(table)}, ${relation(table, '_history')}))`;
-  const { rows: views } = await trx.sql<
-    Record<'oid' | 'name' | 'definition', string> & { options: string | null }
-  >`
+  const { rows: views } = await trx.sql<Record<'oid' | 'name' | 'definition', string> & { options: string | null }>`
     select v.oid::text as oid, v.relname as name, array_to_string(v.reloptions, ', ') as options,
       pg_get_viewdef(v.oid) as definition
     from pg_class v
@@ -238,8 +235,7 @@ async function replaceColumn(trx: Db, { table, name }: TypeChange, second: strin
   await trx.sql`alter table ${data} rename column ${sql.id(second)} to ${sql.id(name)}`;
   const quoted = comment === null ? sql`null` : sql.raw(quotedText(comment));
   await trx.sql`comment on column ${data}.${sql.id(name)} is ${quoted}`;
-  if (readers.length > 0)
-    await trx.sql`grant select (${sql.id(name)}) on ${data} to ${sql.raw(readers.join(', '))}`;
+  if (readers.length > 0) await trx.sql`grant select (${sql.id(name)}) on ${data} to ${sql.raw(readers.join(', '))}`;
 }
 
 /** Of a table and its history. */
@@ -260,8 +256,7 @@ interface TypeChange extends FieldColumn {
 async function typeChange(db: Db, table: Table, name: string, to: string): Promise<TypeChange> {
   const refused = (why: string): TypeRefused => new TypeRefused(`${table.name}.${name} ${why}`);
   const type = COLUMN_TYPES.find((each) => each === to);
-  if (type === undefined)
-    throw refused(`can't be ${JSON.stringify(to)}: types are ${COLUMN_TYPES.join(', ')}`);
+  if (type === undefined) throw refused(`can't be ${JSON.stringify(to)}: types are ${COLUMN_TYPES.join(', ')}`);
   // It is usable if table and history have it with the registered type.
   const { rows } = await db.sql<
     Pick<TypeChange, 'field' | 'from' | 'number'> & Record<'documented' | 'usable', boolean>

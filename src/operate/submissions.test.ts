@@ -1,13 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import {
-  checkPayload,
-  endLine,
-  repeatedField,
-  responseText,
-  submissionJson,
-  submittingLine,
-} from './submissions.ts';
+import { checkPayload, endLine, repeatedField, responseText, submissionJson, submittingLine } from './submissions.ts';
 import type { StoredSubmission } from '../submissions/stored-submissions.ts';
 
 it('a payload keeps its spaces, digits and spelling', () => {

@@ -71,8 +71,7 @@ export async function submitAction(
   return onMirror(shell, 'submit', { which, config }, async ({ db, direct }) => {
     const tell = (text: string): unknown => shell.err.write(shell.scrubber.scrub(`${text}\n`));
     const progress = new Progress(shell);
-    const onProgress = (each: StoredSubmission): void =>
-      progress.show(shell.scrubber.scrub(submittingLine(each)));
+    const onProgress = (each: StoredSubmission): void => progress.show(shell.scrubber.scrub(submittingLine(each)));
     const work = { ...workOptions(shell, config), config, db, direct, onProgress };
     const id = await queueOperation(work, request).catch(async (error: unknown) => {
       if (!(error instanceof SubmitRefused && error.wrong)) throw error;
@@ -100,9 +99,7 @@ export async function submitAction(
     const held = submission.state === 'held' ? (await currentHold(db))?.why : undefined;
     const text = json ? submissionJson(submission, { stuck: stuck ?? null }) : responseText(submission);
     if (text !== undefined) say(shell, text);
-    tell(
-      stuck === undefined ? endLine(submission, held) : `submission ${submission.id} stays queued: ${stuck}`,
-    );
+    tell(stuck === undefined ? endLine(submission, held) : `submission ${submission.id} stays queued: ${stuck}`);
     if (noWait || submission.state === 'accepted') return EXIT.DONE;
     if (submission.state === 'rejected' || submission.state === 'cancelled') return EXIT.NO;
     return submission.state === 'unknown' ? EXIT.UNKNOWN : EXIT.FAILED;
@@ -131,8 +128,7 @@ export function checkPayload(text: string): string {
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw new UsageError("--data: must be a JSON object, such as '{}'");
   const twice = repeatedField(text);
-  if (twice !== undefined)
-    throw new UsageError(`--data: the field ${JSON.stringify(twice)} stands twice in an object`);
+  if (twice !== undefined) throw new UsageError(`--data: the field ${JSON.stringify(twice)} stands twice in an object`);
   return text;
 }
 
@@ -170,8 +166,7 @@ export function endLine(submission: StoredSubmission, held: string | undefined):
     case 'rejected':
       return `${what}: rejected${answer}${why}`;
     case 'unknown': {
-      const from =
-        conclusiveAt === null ? '' : `; from ${minute(conclusiveAt)} UTC on, what the service lists tells`;
+      const from = conclusiveAt === null ? '' : `; from ${minute(conclusiveAt)} UTC on, what the service lists tells`;
       return `${what}: outcome unknown${answer}${why}. Never retry: it may have taken effect${from}`;
     }
     case 'cancelled':
@@ -209,11 +204,9 @@ export async function submissionsAction(
   if (action === 'cancel' && ids.length === 0) throw new UsageError('submissions cancel: which ones?');
   // Up to 18 digits are a bigint.
   const wrong = [...ids, ...(show === undefined ? [] : [show])].find((id) => !/^\d{1,18}$/.test(id));
-  if (wrong !== undefined)
-    throw new UsageError(`${JSON.stringify(wrong)} is no ID of a submission: a number`);
+  if (wrong !== undefined) throw new UsageError(`${JSON.stringify(wrong)} is no ID of a submission: a number`);
   const { state: given } = options;
-  const state =
-    given === undefined ? undefined : chooseFrom(SUBMISSION_STATES, given, '--state: there is no');
+  const state = given === undefined ? undefined : chooseFrom(SUBMISSION_STATES, given, '--state: there is no');
   const limit = readLimit(options.limit, USUAL_LIMITS.submissions);
   return onMirror(shell, 'submissions', { demo }, async ({ db }) => {
     if (action === 'cancel') return cancel(shell, db, ids, json);

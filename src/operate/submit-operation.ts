@@ -43,8 +43,7 @@ const OWNER_MS = 1_000;
 export async function queueOperation(
   options: SubmitOptions,
   request: Readonly<
-    Record<'operation' | 'payload', string> &
-      Record<'target' | 'userId' | 'idempotencyKey', string | undefined>
+    Record<'operation' | 'payload', string> & Record<'target' | 'userId' | 'idempotencyKey', string | undefined>
   >,
 ): Promise<string> {
   const { config, db, signal } = options;
@@ -101,8 +100,7 @@ export async function followOperation(options: SubmitOptions, id: string) {
       notHere ??= await sendHere({ ...config, service: config.service }, options, userId, id);
       return isExpected ? undefined : notHere;
     }
-    if (!lives)
-      return 'no daemon runs, and without MIRROR_API_URL and MIRROR_API_KEY it can’t be sent from here';
+    if (!lives) return 'no daemon runs, and without MIRROR_API_URL and MIRROR_API_KEY it can’t be sent from here';
     if (isExpected) return undefined;
     return `the running daemon does not hold account ${userId}: has it a key of it?`;
   });

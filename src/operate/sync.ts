@@ -17,8 +17,7 @@ export function readingLine(passes: Iterable<PassProgress>): string {
   const parts = Array.from(
     Map.groupBy(passes, ({ collection }) => collection),
     ([collection, all]) => {
-      const sum = (of: 'items' | 'inserted' | 'updated' | 'deleted') =>
-        all.reduce((n, each) => n + each[of], 0);
+      const sum = (of: 'items' | 'inserted' | 'updated' | 'deleted') => all.reduce((n, each) => n + each[of], 0);
       const changes = Object.entries({ '+': sum('inserted'), '~': sum('updated'), '-': sum('deleted') })
         .filter(([, count]) => count > 0)
         .map(([sign, count]) => `${sign}${formatCount(count)}`);
@@ -47,16 +46,14 @@ export async function syncAction(
     readingLine,
     (done, width) => {
       const table = passTable(done.collections, FIGURES, width);
-      const refused =
-        done.rateLimited > 0 ? `, ${formatCount(done.rateLimited)} of them answered with 429` : '';
+      const refused = done.rateLimited > 0 ? `, ${formatCount(done.rateLimited)} of them answered with 429` : '';
       const stands = done.collections
         .filter(({ complete }) => full && complete === true)
         .map((each) => `${each.userId}/${each.collection}: ${asOf(each)}\n`);
       return `${table}${countOf(done.requests, 'request')}${refused}\n${stands.join('')}`;
     },
   );
-  if (report.unknownKeys.length > 0 || report.collections.some(({ error }) => error !== null))
-    return EXIT.FAILED;
+  if (report.unknownKeys.length > 0 || report.collections.some(({ error }) => error !== null)) return EXIT.FAILED;
   if (!full) return EXIT.DONE;
   const open = report.collections.flatMap(whatIsOpen);
   for (const line of open) complain(shell, line);
@@ -132,9 +129,7 @@ export async function showPass<
   const { scrub } = shell.scrubber;
   // Secrets are hidden before cells are cut: the beginning of a secret can't be recognized.
   const collections = report.collections.map((each) => ({ ...each, error: each.error && scrub(each.error) }));
-  const text = json
-    ? `${JSON.stringify(report)}\n`
-    : describe({ ...report, collections }, widthOfTerminal(shell.out));
+  const text = json ? `${JSON.stringify(report)}\n` : describe({ ...report, collections }, widthOfTerminal(shell.out));
   shell.out.write(scrub(text));
   for (const { key, error } of report.unknownKeys) complain(shell, `API key ${key}…: ${error}; ${SET_A_KEY}`);
   return report;

@@ -46,25 +46,18 @@ export type VerifyReport = Awaited<ReturnType<typeof runVerify>>;
  * @returns `equal`: every collection was read, and nothing compared is missing, extra or different
  * @throws what keeps all of it from being read; the signal's reason
  */
-export async function runVerify(
-  config: ServiceConfig,
-  options: RunOptions<VerifyProgress>,
-  asked: VerifyRequest,
-) {
+export async function runVerify(config: ServiceConfig, options: RunOptions<VerifyProgress>, asked: VerifyRequest) {
   const { results, unknownKeys } = await runCommand(config, options, VERIFY, asked);
   const equal =
     unknownKeys.length === 0 &&
-    results.every(
-      ({ missing, extra, different, error }) => missing + extra + different === 0 && error === null,
-    );
+    results.every(({ missing, extra, different, error }) => missing + extra + different === 0 && error === null);
   return { equal, collections: results, unknownKeys };
 }
 
 /** Lists read concurrently. The rate limit decides the pace; this only hides latency. */
 const LIST_WORKERS = 4;
 
-interface AccountVerification
-  extends Pick<ScopeVerification, 'context' | 'db' | 'signal'>, Required<VerifyRequest> {
+interface AccountVerification extends Pick<ScopeVerification, 'context' | 'db' | 'signal'>, Required<VerifyRequest> {
   readonly config: Parameters<typeof ruleOf>[1];
   readonly onProgress: (progress: VerifyProgress) => void;
   /** Polls before differing rows are read again, so that newer rows are no difference. Only in a daemon. */
@@ -87,11 +80,7 @@ export async function verifyAccount(of: AccountVerification): Promise<VerifiedCo
   return (await Promise.all(all)).map(([tally]) => tally);
 }
 
-async function verifyCollection(
-  of: AccountVerification,
-  found: Collection,
-  verify: Verify,
-): ReturnType<Verify> {
+async function verifyCollection(of: AccountVerification, found: Collection, verify: Verify): ReturnType<Verify> {
   const { context, config, signal, onProgress, catchUp } = of;
   const { name } = found;
   const { userId } = context.fence;

@@ -13,11 +13,7 @@ const MOST_SAMPLED = 10_000;
 const PRINTED = 20;
 const PRINTED_FIELDS = 5;
 
-export async function verifyAction(
-  shell: Shell,
-  names: string[],
-  options: Options<'json' | 'demo', 'sample'>,
-) {
+export async function verifyAction(shell: Shell, names: string[], options: Options<'json' | 'demo', 'sample'>) {
   const { sample: size } = options;
   const sample =
     size === undefined ? null : { rows: readCount('--sample', size, MOST_SAMPLED), seed: randomInt(2 ** 31) };

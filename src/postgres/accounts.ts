@@ -4,20 +4,15 @@ import { type Db, onlyRow } from './db.ts';
 export async function knownKeys(db: Db, keyHashes: readonly string[]) {
   if (keyHashes.length === 0) return [];
   const rows = await db.state.selectFrom('api_key').selectAll().where('key_hash', 'in', keyHashes).execute();
-  return rows.map(
-    ({ key_hash: keyHash, _user_id: userId, answered_for: owner, error, pinged_at: provenAt }) => ({
-      keyHash,
-      /** Undefined: the service never accepted the key. */
-      userId: userId ?? undefined,
-      /** Why the service refused the key at its last ping; undefined: it did not. */
-      error: error ?? undefined,
-      /** Message for the user, with the remedy, if the key answered for another account than its owner. */
-      moved:
-        userId === null || owner === null
-          ? undefined
-          : (error ?? otherOwner(userId, keyHash, owner, provenAt)),
-    }),
-  );
+  return rows.map(({ key_hash: keyHash, _user_id: userId, answered_for: owner, error, pinged_at: provenAt }) => ({
+    keyHash,
+    /** Undefined: the service never accepted the key. */
+    userId: userId ?? undefined,
+    /** Why the service refused the key at its last ping; undefined: it did not. */
+    error: error ?? undefined,
+    /** Message for the user, with the remedy, if the key answered for another account than its owner. */
+    moved: userId === null || owner === null ? undefined : (error ?? otherOwner(userId, keyHash, owner, provenAt)),
+  }));
 }
 
 /** Stores the result of a ping: the key's owner, or why the key was refused. A refused key keeps its owner. */
@@ -79,9 +74,7 @@ export function otherService(userId: string, stored: string, origin: string): st
 /** Message: why the key is not the account's, and the remedy. @param provenAt time of the last proof that it was */
 export function otherOwner(userId: string, keyHash: string, owner: string, provenAt?: Date): string {
   const since =
-    provenAt === undefined
-      ? ''
-      : ` (rows with a _changed_at from ${provenAt.toISOString()} on may be the other’s)`;
+    provenAt === undefined ? '' : ` (rows with a _changed_at from ${provenAt.toISOString()} on may be the other’s)`;
   return (
     `API key ${keyHash.slice(0, 8)}… answers for account ${owner}, not ${userId}${since}: ` +
     `set the right MIRROR_API_KEY, or where it is right: "research-mirror accounts move ${userId}"`

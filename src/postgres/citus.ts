@@ -65,10 +65,7 @@ export async function readCluster(db: Db) {
   const coordinator = nodes.find(({ first }) => first);
   if (coordinator === undefined) throw refused('the workers do not know this coordinator', REMEDY);
   if (!coordinator.here) {
-    throw refused(
-      'this is a worker of the cluster',
-      `Set DATABASE_URL to its coordinator (${coordinator.address})`,
-    );
+    throw refused('this is a worker of the cluster', `Set DATABASE_URL to its coordinator (${coordinator.address})`);
   }
   const workers = nodes.filter(({ takes }) => takes).map(({ address }) => address);
   if (workers.length === 0) throw refused('no active node of the cluster takes shards', REMEDY);

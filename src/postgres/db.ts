@@ -105,9 +105,7 @@ export class Db implements QueryExecutorProvider {
   transaction<T>(work: (trx: Db) => Promise<T>): Promise<T> {
     return this.kysely
       .transaction()
-      .execute(async (trx) =>
-        work(new Db(trx, this.schema, this.known, await sendingAtOnce(trx.getExecutor()))),
-      );
+      .execute(async (trx) => work(new Db(trx, this.schema, this.known, await sendingAtOnce(trx.getExecutor()))));
   }
 
   /** Runs `work` on one snapshot, read-only. */

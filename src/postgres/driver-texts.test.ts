@@ -64,15 +64,11 @@ describe('the texts of the pinned driver', () => {
     const [silent, lets] = [await plays(), await plays(LET_IN)];
     expect(await failure(() => client({ ...silent, ...HASTY }).connect())).toEqual(says('timeout expired'));
     const pool = new pg.Pool({ ...silent, ...HASTY });
-    expect(await failure(() => pool.connect())).toEqual(
-      says('Connection terminated due to connection timeout'),
-    );
+    expect(await failure(() => pool.connect())).toEqual(says('Connection terminated due to connection timeout'));
     const full = new pg.Pool({ ...lets, ...HASTY, max: 1 });
     const taken = await full.connect();
     taken.on('error', () => {});
-    expect(await failure(() => full.connect())).toEqual(
-      says('timeout exceeded when trying to connect', 'line'),
-    );
+    expect(await failure(() => full.connect())).toEqual(says('timeout exceeded when trying to connect', 'line'));
     taken.release(true);
   });
 
@@ -90,9 +86,7 @@ describe('the texts of the pinned driver', () => {
     cut();
     expect(await asked).toEqual(says('Connection terminated'));
     await over;
-    expect(await failure(() => ended.query('select 1'))).toEqual(
-      says('Client was closed and is not queryable'),
-    );
+    expect(await failure(() => ended.query('select 1'))).toEqual(says('Client was closed and is not queryable'));
   });
 
   const scram = [authentication(10, 'SCRAM-SHA-256\0\0'), authentication(11, 'r=abc,s=YWJj,i=4096')];

@@ -7,10 +7,7 @@ import { readDsn, systemUser, tlsWays } from './dsn.ts';
 
 describe('readDsn', () => {
   it.each([
-    [
-      'postgres://',
-      { host: 'db', port: 6432, user: 'u', password: 'p', database: 'd', tls: { sslmode: 'require' } },
-    ],
+    ['postgres://', { host: 'db', port: 6432, user: 'u', password: 'p', database: 'd', tls: { sslmode: 'require' } }],
     [
       'postgres://me:my%40word@other:5433/mine?sslmode=disable',
       {

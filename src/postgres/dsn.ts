@@ -78,9 +78,7 @@ export function tlsWays(parameters: TlsParameters): readonly [first: Tls, otherw
   const { sslrootcert, sslmode = sslrootcert === 'system' ? 'verify-full' : 'prefer' } = parameters;
   const mode = oneOf(SSL_MODES, 'sslmode', sslmode);
   if (isDirect(parameters) && PLAIN_TEXT_MODES.has(mode)) {
-    throw new Unusable(
-      'sslnegotiation=direct in DATABASE_URL needs sslmode=require, verify-ca or verify-full',
-    );
+    throw new Unusable('sslnegotiation=direct in DATABASE_URL needs sslmode=require, verify-ca or verify-full');
   }
   if (mode === 'disable') return [false];
   const versionOf = (name: 'ssl_min_protocol_version' | 'ssl_max_protocol_version') =>
@@ -104,9 +102,7 @@ export function tlsWays(parameters: TlsParameters): readonly [first: Tls, otherw
   // Checks the chain but not the name.
   if (ca !== undefined) return [{ ...checked, checkServerIdentity: () => undefined }];
   if (mode === 'require') return [unchecked];
-  throw new Unusable(
-    'sslmode=verify-ca in DATABASE_URL needs sslrootcert, the file of the authority’s certificate',
-  );
+  throw new Unusable('sslmode=verify-ca in DATABASE_URL needs sslrootcert, the file of the authority’s certificate');
 }
 
 /** Whether TLS begins without a request in plain text. */

@@ -3,13 +3,7 @@ import { DatabaseUnavailable } from '@research-mirror/runtime/errors';
 import { Mutex } from '@research-mirror/runtime/mutex';
 import { RemoteClock } from '@research-mirror/runtime/remote-clock';
 import { type RawBuilder, sql } from 'kysely';
-import {
-  AccountRetired,
-  ClockStepped,
-  DatabaseWentBack,
-  LeaseLost,
-  OutcomeUnknown,
-} from '../model/errors.ts';
+import { AccountRetired, ClockStepped, DatabaseWentBack, LeaseLost, OutcomeUnknown } from '../model/errors.ts';
 import { moveWithClock, wordsOfStep } from './clock-step.ts';
 import type { Db, KnownCommit, ServerNode } from './db.ts';
 import { hasNewTimeline, type KnownNodes, nodeExpression, withNode } from './fingerprint.ts';
@@ -231,8 +225,7 @@ async function readInstallation(trx: Db, node: ServerNode, changeId: bigint, kno
     /** Time of the last recovery, as text. */
     recovery: row?.recovery ?? null,
     /** A commit of this process under an earlier fence is lost, and no recovery was recorded for it. */
-    wentBack:
-      known !== undefined && row?.noticed !== true && (row?.gone === true || changeId < known.changeId),
+    wentBack: known !== undefined && row?.noticed !== true && (row?.gone === true || changeId < known.changeId),
   };
 }
 

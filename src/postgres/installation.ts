@@ -52,8 +52,7 @@ export async function openInstallation(options: InstallationOptions, signal?: Ab
   const { db, clock } = options;
   const seen = await observe(db, options.host);
   const check = (host: 'ask' | 'same' | 'copy') => checkInstallation(options, seen, host, last);
-  const found =
-    (await check('ask')) ?? (await check((await isServedByOthers(db, clock, signal)) ? 'same' : 'copy'));
+  const found = (await check('ask')) ?? (await check((await isServedByOthers(db, clock, signal)) ? 'same' : 'copy'));
   if (found === undefined) throw new RangeError('a new host was judged as such twice');
   return found;
 }
@@ -125,9 +124,7 @@ async function checkInstallation(
       ...(difference?.another.length === 0 && seen.nodes.some((node) => hasNewTimeline(row.nodes, node))
         ? ['a server that holds accounts was restored from a backup, or its standby took over']
         : []),
-      ...(isSetBack(row, last?.aliveAt)
-        ? ['what this daemon wrote last is not there any more: it was set back']
-        : []),
+      ...(isSetBack(row, last?.aliveAt) ? ['what this daemon wrote last is not there any more: it was set back'] : []),
     ];
     const newHost = difference?.newHost === true && host !== 'same';
     const atRisk = stake.open || stake.registered;
@@ -152,8 +149,7 @@ async function checkInstallation(
     const nodes = seen.nodes.reduce(withNode, same ? row.nodes : {});
     await storeFingerprint(trx, fingerprint, nodes);
     // Rises whatever the clock does: an earlier one shows that the database was set back.
-    const aliveAt =
-      submit === undefined ? row.alive_at : new Date(Math.max(now.getTime(), Number(row.alive_at) + 1));
+    const aliveAt = submit === undefined ? row.alive_at : new Date(Math.max(now.getTime(), Number(row.alive_at) + 1));
     if (submit !== undefined) {
       await trx.sql`
         update ${trx.stateTable('installation')}
@@ -166,8 +162,7 @@ async function checkInstallation(
   });
 }
 
-const CRASHED =
-  'the server crashed while synchronous_commit was off: what was answered last may not be there any more';
+const CRASHED = 'the server crashed while synchronous_commit was off: what was answered last may not be there any more';
 
 const UNKNOWN_ORIGIN =
   'they were there before any daemon had seen this database: they may have been sent from another one';

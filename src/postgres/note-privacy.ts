@@ -58,9 +58,7 @@ export async function notePrivacy(
       ({ rows: [counted] }) => countOf(Number(counted?.live ?? 0), 'row'),
       () => 'rows (too many to count now)',
     );
-    const where = paths.map(
-      (path) => `jsonb_path_exists(_raw, '${path.replaceAll("'", "''")}', silent => true)`,
-    );
+    const where = paths.map((path) => `jsonb_path_exists(_raw, '${path.replaceAll("'", "''")}', silent => true)`);
     log.info(
       `${name}: ${rows} with fields that are not to be stored: the next full walk ` +
         'takes them out, without a new version. History, deleted rows, received events and ended submissions keep what ' +

@@ -21,9 +21,7 @@ export async function logAct(
 
 /** The person who runs this process. */
 export async function operatorOn(db: Db): Promise<Operator> {
-  const { databaseUser } = onlyRow(
-    await db.sql<{ databaseUser: string }>`select session_user as "databaseUser"`,
-  );
+  const { databaseUser } = onlyRow(await db.sql<{ databaseUser: string }>`select session_user as "databaseUser"`);
   return { databaseUser, osUser: `${systemUser()}@${hostname()}`, program: programVersion() };
 }
 

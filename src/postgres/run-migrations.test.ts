@@ -60,9 +60,7 @@ it('splitStatements splits SQL at semicolons that end a statement, and at no oth
     `comment on table a /* here; */ is 'it''s; so'`,
   ];
   const text = `-- first; of all\n${parts.join(';\n-- then;\n')};\n-- the end;\n`;
-  expect(splitStatements(text)).toEqual(
-    parts.map((statement) => ({ at: text.indexOf(statement), statement })),
-  );
+  expect(splitStatements(text)).toEqual(parts.map((statement) => ({ at: text.indexOf(statement), statement })));
 });
 
 const folder = folderForEach();
@@ -81,10 +79,7 @@ it('a migration states the oldest program that may run on what it makes', async 
 });
 
 describe('a database that a newer program has migrated', () => {
-  const pending = async (
-    version: string,
-    ...applied: Omit<AppliedMigration, 'checksum'>[]
-  ): Promise<string[]> => {
+  const pending = async (version: string, ...applied: Omit<AppliedMigration, 'checksum'>[]): Promise<string[]> => {
     const all = await readMigrations(folder.path);
     const known = all.map(({ name, checksum, oldestProgram }) => ({ name, checksum, oldestProgram }));
     const added = applied.map((each) => ({ ...each, checksum: 'x' }));

@@ -14,14 +14,11 @@ const otherError = (code: string, message: string, more = {}): Error =>
   Object.assign(new Error(message), { code, ...more });
 
 describe('databaseError', () => {
-  it.each(['08006', '53300', '57P01', '57P03', '57014', '55P03', '40001', '25006', '25P03'])(
-    '%s may pass',
-    (code) => {
-      const error = databaseError(postgresError(code));
-      expect(error).toBeInstanceOf(DatabaseUnavailable);
-      expect(sqlState(error)).toBe(code);
-    },
-  );
+  it.each(['08006', '53300', '57P01', '57P03', '57014', '55P03', '40001', '25006', '25P03'])('%s may pass', (code) => {
+    const error = databaseError(postgresError(code));
+    expect(error).toBeInstanceOf(DatabaseUnavailable);
+    expect(sqlState(error)).toBe(code);
+  });
 
   it.each([
     ['57014', DatabaseUnavailable, /pg_blocking_pids/],
@@ -45,18 +42,10 @@ describe('databaseError', () => {
   });
 
   it.each([
-    [
-      new AggregateError([otherError('ECONNREFUSED', 'connect ECONNREFUSED 127.0.0.1:1')], ''),
-      DatabaseUnavailable,
-      '',
-    ],
+    [new AggregateError([otherError('ECONNREFUSED', 'connect ECONNREFUSED 127.0.0.1:1')], ''), DatabaseUnavailable, ''],
     [new Error('Connection terminated unexpectedly'), DatabaseUnavailable, ''],
     [otherError('EPIPE', 'write EPIPE'), Error, /ended at its other end.*the log of.*\(write EPIPE\)$/],
-    [
-      otherError('ECONNRESET', 'write ECONNRESET'),
-      Error,
-      /ended at its other end.*the log of.*\(write ECONNRESET\)$/,
-    ],
+    [otherError('ECONNRESET', 'write ECONNRESET'), Error, /ended at its other end.*the log of.*\(write ECONNRESET\)$/],
     [
       otherError('DEPTH_ZERO_SELF_SIGNED_CERT', 'self-signed certificate'),
       Error,

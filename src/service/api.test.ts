@@ -176,9 +176,7 @@ describe('a page', () => {
     const { api, budget } = await apiOf(answer, { retries: { ...RETRY_LIMITS, attempts: 2 } });
     const thrown = await api.page(RESEARCH).catch((reason: unknown) => reason);
     expect(thrown).toBeInstanceOf(kind);
-    expect((thrown as Error).message).toMatch(
-      typeof message === 'string' ? `GET /v1/research ${message}` : message,
-    );
+    expect((thrown as Error).message).toMatch(typeof message === 'string' ? `GET /v1/research ${message}` : message);
     expect(budget.asked).toHaveLength(2);
   });
 
@@ -189,10 +187,7 @@ describe('a page', () => {
   });
 
   it('shows the key in no error, even if the service repeats it', async () => {
-    const answers = playing(
-      status(401, `{"error":"key ${KEY} is unknown"}`),
-      status(200, `{"error":"${KEY}?"}`),
-    );
+    const answers = playing(status(401, `{"error":"key ${KEY} is unknown"}`), status(200, `{"error":"${KEY}?"}`));
     const { api } = await apiOf(answers, { retries: { ...RETRY_LIMITS, attempts: 1 } });
     await expect(api.page(RESEARCH)).rejects.toThrow('GET /v1/research was answered 401: key *** is unknown');
     await expect(api.page(RESEARCH)).rejects.toThrow(/the body is an error: \*\*\*\?$/);

@@ -2,13 +2,7 @@ import type { Clock, Random } from '@research-mirror/runtime/clock';
 import type { ClassifiedError } from '@research-mirror/runtime/errors';
 import { messageOf } from '@research-mirror/runtime/message';
 import { COLLECTIONS, type KeyType } from '../model/collections.ts';
-import {
-  AnswerTooLarge,
-  MalformedAnswer,
-  RateLimited,
-  ServiceDown,
-  TransportError,
-} from '../model/errors.ts';
+import { AnswerTooLarge, MalformedAnswer, RateLimited, ServiceDown, TransportError } from '../model/errors.ts';
 import { fieldSource } from '../model/json-text.ts';
 import { readKey } from '../model/key.ts';
 import { isCopy, type KnownPages, type Page } from '../model/page.ts';
@@ -141,8 +135,7 @@ export function createApi(options: ApiOptions): Api {
     const outcomeOf = (answer: HttpAnswer): Outcome<T> => {
       const { status, headers, text, bodyError } = answer;
       const error = refusal(what, answer, scrub, clock.now(), privacy);
-      if (error !== undefined)
-        return { error, retryAfterMs: readRateHeaders(headers, clock.now()).retryAfterMs };
+      if (error !== undefined) return { error, retryAfterMs: readRateHeaders(headers, clock.now()).retryAfterMs };
       try {
         if (bodyError !== undefined) throw bodyError;
         // A 206 is a part, a 203 was changed on the way, a 202 is not ready.

@@ -72,9 +72,7 @@ describe('a request that is sent once', () => {
     const headers = { 'idempotency-key': SEQUENCE.idempotencyKey, 'content-type': 'application/json' };
     const request = { method: 'POST', url: SEQUENCE.path, headers };
     expect(seen).toMatchObject([{ body: SEQUENCE.body, request }]);
-    expect(exchanges).toMatchObject([
-      { method: 'POST', route: SEQUENCE.route, status: 202, error: undefined },
-    ]);
+    expect(exchanges).toMatchObject([{ method: 'POST', route: SEQUENCE.route, status: 202, error: undefined }]);
   });
 
   it.each([

@@ -120,9 +120,7 @@ export function recordFreed(userId: string): RecordFreed {
   };
 }
 
-export function loadedBlock(
-  row: Omit<Selectable<StateTables['slot_block']>, '_user_id' | 'key_hash'>,
-): LoadedBlock {
+export function loadedBlock(row: Omit<Selectable<StateTables['slot_block']>, '_user_id' | 'key_hash'>): LoadedBlock {
   return {
     group: row.rate_group as LoadedBlock['group'],
     blockId: Number(row.block_id),
@@ -132,9 +130,7 @@ export function loadedBlock(
   };
 }
 
-export function loadedLearnt(
-  row: Pick<Selectable<StateTables['rate_group']>, 'rate_group' | 'learnt'>,
-): LearntRow {
+export function loadedLearnt(row: Pick<Selectable<StateTables['rate_group']>, 'rate_group' | 'learnt'>): LearntRow {
   return { group: row.rate_group, learnt: row.learnt } as LearntRow;
 }
 
@@ -143,8 +139,7 @@ async function accountTime(trx: Db, userId: string): Promise<Date> {
   const { rows } = await trx.sql<{ now: Date }>`
     select clock_timestamp() as now from ${trx.stateTable('account')} where _user_id = ${userId}`;
   const [row] = rows;
-  if (row === undefined)
-    throw new RangeError(`account ${userId} has no row: its budget is read after its takeover`);
+  if (row === undefined) throw new RangeError(`account ${userId} has no row: its budget is read after its takeover`);
   return row.now;
 }
 

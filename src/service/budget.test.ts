@@ -13,14 +13,10 @@ beforeEach(() => {
   setup = new BudgetSetup();
 });
 
-const groupOf = ({ groups }: BudgetSnapshot, name: RateGroup = 'other') =>
-  groups.find(({ group }) => group === name);
+const groupOf = ({ groups }: BudgetSnapshot, name: RateGroup = 'other') => groups.find(({ group }) => group === name);
 
 /** From now on the service answers so: with these values of its headers, where they are given. */
-function answers(
-  status: number,
-  headers: { limit?: number; left?: () => number; retry?: number } = {},
-): void {
+function answers(status: number, headers: { limit?: number; left?: () => number; retry?: number } = {}): void {
   const { limit, left, retry } = headers;
   setup.answer = () => ({
     status,
@@ -43,13 +39,8 @@ async function took(budget: Budget, count: number, ...groups: RateGroup[]): Prom
 describe('a free slot', () => {
   it('goes to the highest priority that waits at that moment, then to the first that came', async () => {
     const budget = await setup.acquainted('bulk_lists');
-    const wait = (name: string, priority: Priority) =>
-      setup.send(budget, name, { group: 'bulk_lists', priority });
-    const waiting = [
-      wait('full', PRIORITY.FULL),
-      wait('poll 1', PRIORITY.POLL),
-      wait('poll 2', PRIORITY.POLL),
-    ];
+    const wait = (name: string, priority: Priority) => setup.send(budget, name, { group: 'bulk_lists', priority });
+    const waiting = [wait('full', PRIORITY.FULL), wait('poll 1', PRIORITY.POLL), wait('poll 2', PRIORITY.POLL)];
     await setup.clock.advance(30_000);
     await setup.clock.runUntil(Promise.all([...waiting, wait('hint', PRIORITY.HINT)]));
     expect(setup.sent.slice(2)).toEqual(['hint', 'poll 1', 'poll 2', 'full']);
@@ -158,9 +149,7 @@ describe('which limit counts, why, and for how long', () => {
     const budget = await setup.budget(0.8);
     answers(200, { limit: 600 });
     await setup.sendMany(budget, 10);
-    expect(await told(budget)).toMatchObject(
-      both({ limit: 600, size: 480, why: undefined, forMs: undefined }),
-    );
+    expect(await told(budget)).toMatchObject(both({ limit: 600, size: 480, why: undefined, forMs: undefined }));
   });
 
   it('is one over all endpoints for a day, after 429s in two groups that keep within their limits', async () => {

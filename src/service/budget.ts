@@ -4,14 +4,7 @@ import { type BudgetEvent, type BudgetSnapshot, KeyBudget } from './key-budget.t
 import { HIGH_PRIORITY, PRIORITY, type Priority, RATE_GROUPS, type RateGroup } from './rate-groups.ts';
 import { type AnswerHeaders, readRateHeaders } from './rate-headers.ts';
 import { BLOCK_VALID_MS, blockSize, IN_USE_MS, Reservations, UNANSWERED_MS } from './slots.ts';
-import {
-  type BudgetStore,
-  type FreedSlots,
-  inherit,
-  learntRate,
-  type LoadedBudget,
-  StoreTime,
-} from './slot-store.ts';
+import { type BudgetStore, type FreedSlots, inherit, learntRate, type LoadedBudget, StoreTime } from './slot-store.ts';
 
 /** The waiting tasks and reservations of one endpoint group. */
 function createLane(name: RateGroup, clock: Clock) {
@@ -77,10 +70,7 @@ export class Budget {
    * @throws what `send` throws; the signal's reason at once when it is aborted (a waiting task leaves the queue, a
    *   sent one keeps its slot); what the store throws when nothing can be reserved
    */
-  async run<T extends AnswerMeta>(
-    request: BudgetRequest,
-    send: (signal: AbortSignal) => Promise<T>,
-  ): Promise<T> {
+  async run<T extends AnswerMeta>(request: BudgetRequest, send: (signal: AbortSignal) => Promise<T>): Promise<T> {
     request.signal.throwIfAborted();
     if (this.#closed !== undefined) throw this.#closed;
     const lane = this.#lanes[request.group];

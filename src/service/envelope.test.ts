@@ -75,12 +75,9 @@ describe('readPage', () => {
     },
   );
 
-  it.each(['1', 'true', '"0"', '[null]', '{"code":0}'])(
-    'takes an error field that is %s for one',
-    (error) => {
-      expect(() => page(`{"data":[{"job_id":1}],"error":${error}}`)).toThrow(MalformedAnswer);
-    },
-  );
+  it.each(['1', 'true', '"0"', '[null]', '{"code":0}'])('takes an error field that is %s for one', (error) => {
+    expect(() => page(`{"data":[{"job_id":1}],"error":${error}}`)).toThrow(MalformedAnswer);
+  });
 
   it('keeps every digit of an ID, and the item of an unusable one', () => {
     const most = ['9007199254740993', '9223372036854775807'];
@@ -129,10 +126,7 @@ describe('readPage', () => {
     [String.raw`"data":[],"d\u0061ta":[]`, 'the name "data" occurs twice in an object'],
     ['"data":[],"has_more":true,"has_more":true', 'the name "has_more" occurs twice in an object'],
     ['"data":[],"Data":[{"job_id":1}]', `${CONTRADICTION}: "Data" occurs twice in other spellings`],
-    [
-      '"data":[],"has_more":false,"hasMore":true',
-      `${CONTRADICTION}: "hasMore" occurs twice in other spellings`,
-    ],
+    ['"data":[],"has_more":false,"hasMore":true', `${CONTRADICTION}: "hasMore" occurs twice in other spellings`],
     ['"a":{"data":[],"has_more":false},"has_more":true', `${CONTRADICTION}: "has_more" is true and false`],
     ['"object":"account","data":[]', 'its "object" is "account", not "list"'],
     ['"object":7,"data":[]', 'its "object" is 7, not "list"'],
@@ -246,8 +240,7 @@ describe('refuseFalseEnd', () => {
   });
 
   it('takes what is 0, no number, or counts something else for no contradiction', () => {
-    const more =
-      ',"total":0,"count":null,"total_count":"many","total_pages":1,"limit":500,"meta":{"total":-1}';
+    const more = ',"total":0,"count":null,"total_count":"many","total_pages":1,"limit":500,"meta":{"total":-1}';
     expect(empty(more, { 'x-total-count': '0', 'content-range': 'items */*' })).not.toThrow();
   });
 });

@@ -71,16 +71,7 @@ function isEmpty(value: unknown): boolean {
 }
 
 /** Fields in which services explain errors, the clearest first. */
-const MESSAGE_FIELDS = [
-  'error',
-  'errors',
-  'message',
-  'msg',
-  'detail',
-  'title',
-  'description',
-  'code',
-] as const;
+const MESSAGE_FIELDS = ['error', 'errors', 'message', 'msg', 'detail', 'title', 'description', 'code'] as const;
 
 function messageIn(value: unknown, depth: number): string {
   if (typeof value === 'string') return value;
@@ -140,9 +131,7 @@ export function readPage(text: string, keyField: string, keyType: KeyType): Page
   if (wrong !== -1) throw new MalformedAnswer(`item ${wrong} is ${kind(elements[wrong])}, not an object`);
   const sources = sliceElements(text, path);
   if (sources.length !== elements.length) {
-    throw new MalformedAnswer(
-      `${elements.length} items were parsed, but ${sources.length} stand in the text`,
-    );
+    throw new MalformedAnswer(`${elements.length} items were parsed, but ${sources.length} stand in the text`);
   }
   const items = (elements as readonly JsonObject[]).map((fields, index) =>
     readItem(fields, sources[index] ?? '', keyField, keyType),
@@ -190,8 +179,7 @@ function refuseError(body: JsonObject): void {
 const PART = /^(is|has)?(partial|truncated|incomplete|timedout)(results?|data|response|list|page)?$/;
 const PART_STATUS = /^(error|fail|failed|failure|partial|incomplete|truncated|timeout)$/i;
 /** Fields with the number of items of the whole list. */
-const TOTAL =
-  /^(total|count|numfound|total(count|items|results|records|rows|size)|(item|result|record)s?count)$/;
+const TOTAL = /^(total|count|numfound|total(count|items|results|records|rows|size)|(item|result|record)s?count)$/;
 /** Objects beside the array that describe the answer. */
 const ABOUT = /^(meta|metadata|page|paging|pagination|pageinfo)$/;
 
@@ -207,8 +195,7 @@ function refuseOtherClaims({ path, envelope, around }: ReturnType<typeof findLis
   for (const beside of aboutAnswer(around)) {
     refuseError(beside);
     const part = Object.entries(beside).find((entry) => saysPart(beside, ...entry));
-    if (part !== undefined)
-      throw new MalformedAnswer(`it says that it is a part: "${part[0]}" is ${show(part[1])}`);
+    if (part !== undefined) throw new MalformedAnswer(`it says that it is a part: "${part[0]}" is ${show(part[1])}`);
   }
   const read = new Set(['object', 'hasmore', 'nextcursor', ...path.map(plain)]);
   for (const one of around) {
@@ -253,8 +240,7 @@ export function refuseFalseEnd(text: string, headers: AnswerHeaders): void {
     ]);
   const more = claims.find(([, value]) => Number(value) > 0);
   if (more !== undefined) throw contradiction(`it has no item, and "${more[0]}" is ${show(more[1])}`);
-  if (around.some((one) => isTrue(one['next_cursor'])))
-    throw contradiction('it has no item, and a next_cursor');
+  if (around.some((one) => isTrue(one['next_cursor']))) throw contradiction('it has no item, and a next_cursor');
 }
 
 /** The objects around a page's array, and those in them that describe the answer. */
@@ -313,8 +299,7 @@ function findList(body: JsonObject) {
       });
     });
   const [list, another] = found;
-  if (list === undefined)
-    throw new MalformedAnswer('it has neither a data array nor a list beside a has_more');
+  if (list === undefined) throw new MalformedAnswer('it has neither a data array nor a list beside a has_more');
   if (another !== undefined) {
     throw new MalformedAnswer(`it has several lists (${list.path.join('.')}, ${another.path.join('.')})`);
   }
@@ -323,9 +308,7 @@ function findList(body: JsonObject) {
 
 /** The fields of an envelope that may be its list: `data` if it is an array, else all arrays that may be of objects. */
 function arraysOfObjects(envelope: JsonObject): [string, readonly unknown[]][] {
-  const arrays = Object.entries(envelope).filter((entry): entry is [string, unknown[]] =>
-    Array.isArray(entry[1]),
-  );
+  const arrays = Object.entries(envelope).filter((entry): entry is [string, unknown[]] => Array.isArray(entry[1]));
   const data = arrays.filter(([field]) => field === 'data');
   if (data.length > 0) return data;
   return arrays.filter(([, elements]) => elements.length === 0 || elements.some(isObject));

@@ -151,8 +151,7 @@ export class GroupBudget {
       return Math.min(this.log.nextFree(now), this.others.nextChange(now), unkept);
     }
     // A full walk would take all slots at once, and again when they come free: a request between waits for a window.
-    const isSpread =
-      !high && size >= SPREAD_FROM && used >= size / 2 && this.#lastHighAt + HIGH_MEMORY_MS > now;
+    const isSpread = !high && size >= SPREAD_FROM && used >= size / 2 && this.#lastHighAt + HIGH_MEMORY_MS > now;
     const spread = isSpread ? this.#lastLowAt + WINDOW_MS / size : now;
     if (!this.pace.isOn(now) || !this.pace.isStrict)
       return Math.max(spread, this.#lastSentAt + this.#spacing(now, size, accepted, used));
@@ -167,9 +166,7 @@ export class GroupBudget {
     // By the group's own use: a limit over all endpoints is met with hardly more than four of each.
     const more = Math.min(size * UNSPACED.partOfSlots, (used - UNSPACED.usedAbove) * UNSPACED.partOfUsed);
     if (this.log.inFlight < Math.max(UNSPACED.least, more)) return 0;
-    return this.pace.isRemembered(now) || accepted < TRUST_AFTER.bursts
-      ? even
-      : SPACING.beyondUnspaced * even;
+    return this.pace.isRemembered(now) || accepted < TRUST_AFTER.bursts ? even : SPACING.beyondUnspaced * even;
   }
 
   sent(now: number, high: boolean): void {
@@ -195,12 +192,7 @@ export class GroupBudget {
    * Learns of a 429: the group stops. @returns its cause; `earlier`: its request was sent before an earlier 429 came,
    * and it teaches nothing more; undefined: unknown, by our own log we were within the limit
    */
-  refused({
-    route,
-    sentAt,
-    receivedAt: now,
-    headers,
-  }: RateAnswer): 'earlier' | 'others' | 'lower' | undefined {
+  refused({ route, sentAt, receivedAt: now, headers }: RateAnswer): 'earlier' | 'others' | 'lower' | undefined {
     this.log.answered(now);
     this.refusals += 1;
     this.pausedUntil = Math.max(this.pausedUntil, now + Math.max(REST_MS, pauseAfter(headers)) + GUARD_MS);

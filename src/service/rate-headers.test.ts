@@ -58,12 +58,7 @@ it.each([
 });
 
 it('the pause stays within its bounds whatever the headers hold', () => {
-  const value = fc.oneof(
-    fc.string(),
-    fc.integer().map(String),
-    fc.double().map(String),
-    fc.date().map(String),
-  );
+  const value = fc.oneof(fc.string(), fc.integer().map(String), fc.double().map(String), fc.date().map(String));
   fc.assert(
     fc.property(value, value, value, (retry, reset, date) => {
       expect(pause(retry, reset, date)).toBeGreaterThanOrEqual(1_000);

@@ -115,8 +115,7 @@ export class RouteLimits {
 
   /** Routes seen in the last hour, for the store. */
   entries(now: number): { readonly route: string; readonly limit: number; readonly seenAt: number }[] {
-    for (const [route, { seenAt }] of this.#routes)
-      if (seenAt + LIMIT_MEMORY_MS <= now) this.#routes.delete(route);
+    for (const [route, { seenAt }] of this.#routes) if (seenAt + LIMIT_MEMORY_MS <= now) this.#routes.delete(route);
     return [...this.#routes].map(([route, seen]) => ({ route, ...seen }));
   }
 

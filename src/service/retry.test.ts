@@ -18,8 +18,7 @@ const REFUSED = new RequestRefused('refused', 404);
 const BAD_KEY = new KeyRefused('bad key', 401);
 const DOUBLING = [0, 500, 1500, 3500, 7500];
 
-const times = (count: number, error: ClassifiedError): ClassifiedError[] =>
-  Array.from({ length: count }, () => error);
+const times = (count: number, error: ClassifiedError): ClassifiedError[] => Array.from({ length: count }, () => error);
 
 it.each<[string, ClassifiedError[], unknown, number[], { random?: number; after?: number }?]>([
   ['four times what may pass: no answer', times(4, LOST), 'page', DOUBLING],

@@ -17,11 +17,7 @@ function gateOf() {
   const gate = new ServiceGate(clock, () => 1, onNews);
   const sent: number[] = [];
   /** A request that takes no time and ends so; its failure is thrown. */
-  const ask = async (
-    error?: ClassifiedError,
-    route = ROUTES[0] as string,
-    mayProbe = true,
-  ): Promise<void> => {
+  const ask = async (error?: ClassifiedError, route = ROUTES[0] as string, mayProbe = true): Promise<void> => {
     const passage = await gate.enter(route, mayProbe, never);
     try {
       if (!passage.mayGo()) throw new Error('shut');

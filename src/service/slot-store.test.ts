@@ -58,8 +58,7 @@ describe('what was learnt', () => {
 
   it('is each route’s limit, and which one is believed', () => {
     const next = nextProcess((key) => {
-      for (let answers = 0; answers < 10; answers++)
-        key.groups.other.limits.observe('GET /v1/lists', 600, NOW, true);
+      for (let answers = 0; answers < 10; answers++) key.groups.other.limits.observe('GET /v1/lists', 600, NOW, true);
       key.groups.other.limits.observe('GET /v1/ping', 700, NOW, true);
     }).groups.other;
     expect([next.limits.believed(LATER), next.limits.named(LATER)]).toEqual([600, 600]);
@@ -112,11 +111,7 @@ const LONGEST = 10_000 + 30_000 + IN_USE_MS;
 it.each<[string, { validUntil?: number; freed?: number[]; size?: number }, usedFor: number[]]>([
   // Without an answer, when its reservation ended.
   ['of which nothing was recorded counts as sent', { validUntil: 4_000 }, [4_000 + 30_000 + IN_USE_MS]],
-  [
-    'of which nothing was recorded counts from its end',
-    { validUntil: -40_000 },
-    [30_000 - 40_000 + IN_USE_MS],
-  ],
+  ['of which nothing was recorded counts from its end', { validUntil: -40_000 }, [30_000 - 40_000 + IN_USE_MS]],
   ['of which nothing was recorded is over some day', { validUntil: -300_000 }, []],
   ['that was recorded comes free when it says', { freed: [7_000] }, [7_000]],
   ['that was recorded may be free by now', { freed: [-1] }, []],

@@ -145,8 +145,7 @@ export class Reservations {
   /** Takes a reserved slot of the returned block. @throws when none is left: then no request may be sent */
   take(now: number): Block {
     const block = this.#current;
-    if (block === undefined || block.validUntil <= now)
-      throw new Error('no reserved slot (a defect of the budget)');
+    if (block === undefined || block.validUntil <= now) throw new Error('no reserved slot (a defect of the budget)');
     block.used += 1;
     if (block.used === block.size) this.#current = undefined;
     return block;

@@ -8,8 +8,7 @@ beforeEach(() => {
   setup = new BudgetSetup();
 });
 
-const groupOf = (budget: Budget, name: RateGroup) =>
-  budget.snapshot().groups.find(({ group }) => group === name);
+const groupOf = (budget: Budget, name: RateGroup) => budget.snapshot().groups.find(({ group }) => group === name);
 
 /** Slots of a group that are in use as a process sees it that starts now. */
 const usedByNext = async (name: RateGroup = 'other') => groupOf(await setup.budget(), name)?.used;
@@ -95,12 +94,7 @@ describe('freed slots', () => {
 });
 
 /** Attempts that fail so: by default nothing of them is written. */
-async function sendInVain(
-  budget: Budget,
-  group: RateGroup,
-  count: number,
-  error: Error = new NotSent('refused'),
-) {
+async function sendInVain(budget: Budget, group: RateGroup, count: number, error: Error = new NotSent('refused')) {
   const { answer } = setup;
   setup.answer = () => {
     throw error;

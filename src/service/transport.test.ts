@@ -42,8 +42,7 @@ describe('a request', () => {
     });
     const made = transport(url);
     const statuses = [301, 302, 307, 308, 429, 500, 503];
-    for (const status of statuses)
-      expect(await get(made, `/v1/${status}`)).toMatchObject({ status, text: 'no' });
+    for (const status of statuses) expect(await get(made, `/v1/${status}`)).toMatchObject({ status, text: 'no' });
     expect(count).toBe(statuses.length);
     // undici's pool takes a second one while the first is still being tidied up.
     expect(sockets.size).toBeLessThanOrEqual(2);
@@ -222,11 +221,9 @@ describe('a body', () => {
       abort.abort(new Error('stop'));
       return systemClock.monotonic();
     };
-    expect(await post(url, { signal: abort.signal }, { clock: { ...systemClock, monotonic } })).toMatchObject(
-      {
-        status: 201,
-        bodyError: { name: 'TransportError', message: expect.stringContaining('the body broke off') },
-      },
-    );
+    expect(await post(url, { signal: abort.signal }, { clock: { ...systemClock, monotonic } })).toMatchObject({
+      status: 201,
+      bodyError: { name: 'TransportError', message: expect.stringContaining('the body broke off') },
+    });
   });
 });

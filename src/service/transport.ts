@@ -79,8 +79,7 @@ export function createTransport(options: {
   const send = async ({ signal: abort, once, ...request }: HttpRequest): Promise<HttpAnswer> => {
     const { method, path, body, key } = request;
     // The sender of a `once` request knows what was written.
-    const aborted = (written: boolean): unknown =>
-      once || written ? abort.reason : new NotSent(abort.reason);
+    const aborted = (written: boolean): unknown => (once || written ? abort.reason : new NotSent(abort.reason));
     if (abort.aborted) throw aborted(false);
     const deadline = new AbortController();
     const over = new AbortController();

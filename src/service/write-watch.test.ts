@@ -46,14 +46,13 @@ describe('a request is known not to have been sent', () => {
     expect(bytes).toBe(0);
   });
 
-  it.each([
-    'HTTP/1.1 403 Forbidden\r\ncontent-length: 0\r\n\r\n',
-    'HTTP/1.1 407 Who\r\ncontent-length: 0\r\n\r\n',
-    '',
-  ])('when the proxy refuses the tunnel: %j', async (refusal) => {
-    const proxy = await tcp((socket) => void socket.once('data', () => socket.end(refusal)));
-    expect(await sentness('https://service.invalid', {}, { proxy: through(proxy) })).toBe(false);
-  });
+  it.each(['HTTP/1.1 403 Forbidden\r\ncontent-length: 0\r\n\r\n', 'HTTP/1.1 407 Who\r\ncontent-length: 0\r\n\r\n', ''])(
+    'when the proxy refuses the tunnel: %j',
+    async (refusal) => {
+      const proxy = await tcp((socket) => void socket.once('data', () => socket.end(refusal)));
+      expect(await sentness('https://service.invalid', {}, { proxy: through(proxy) })).toBe(false);
+    },
+  );
 
   it('when the proxy itself refuses the connection, or lets the tunnel’s TLS fail', async () => {
     const target = await service();
@@ -185,8 +184,7 @@ describe('a request on a connection of its own', () => {
     await wire.send({ ...common, method: 'GET', once: false });
     const headers = { 'idempotency-key': 'u-1' };
     const once = { ...common, method: 'POST', once: true, body: '{"é":1}', headers } as const;
-    for (let count = 0; count < 3; count += 1)
-      expect(await wire.send(once)).toMatchObject({ status: 200, text: '{}' });
+    for (let count = 0; count < 3; count += 1) expect(await wire.send(once)).toMatchObject({ status: 200, text: '{}' });
     expect(new Set(received.map((request) => request.socket)).size).toBe(4);
     expect(received.at(-1)).toMatchObject({
       method: 'POST',

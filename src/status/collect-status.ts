@@ -47,9 +47,7 @@ export async function statusReport(sources: {
     const ours = runners.get(userId)?.current()?.source.keys;
     const budgets =
       ours?.map(({ keyHash, budget }) => budgetOf(keyHash, budget.snapshot(), now)) ??
-      storedBudgets
-        .get(userId)
-        ?.map((each) => budgetOf(each.keyHash, storedSnapshot(each, config.budgetShare), now)) ??
+      storedBudgets.get(userId)?.map((each) => budgetOf(each.keyHash, storedSnapshot(each, config.budgetShare), now)) ??
       [];
     return { ...account, collections, credits: credits.get(userId) ?? null, budgets };
   });
@@ -115,8 +113,7 @@ export async function lookAtKeys(
     const isRefused = error !== undefined || refusedHere.has(hash);
     counts[what !== undefined ? 'moved' : isRefused ? 'refused' : asked] += 1;
     const name = hash.slice(0, 8);
-    const why =
-      running === undefined ? (userId === undefined ? error : undefined) : running.unknownKeys().get(name);
+    const why = running === undefined ? (userId === undefined ? error : undefined) : running.unknownKeys().get(name);
     if (why !== undefined) {
       const place = ordinal(index + 1);
       findings.push({
@@ -174,9 +171,7 @@ async function backlogsOf(db: Db): Promise<ReadonlyMap<string, Backlog>> {
       from ${db.stateTable('backfill')} as f group by f._user_id, f.collection
     ) as b
     group by b._user_id, b.collection`;
-  return new Map(
-    rows.map(({ _user_id: userId, collection, ...backlog }) => [`${userId}/${collection}`, backlog]),
-  );
+  return new Map(rows.map(({ _user_id: userId, collection, ...backlog }) => [`${userId}/${collection}`, backlog]));
 }
 
 /** Finds versions by their end (index account_history_age): a year of history costs no more than a day. */
@@ -196,9 +191,7 @@ async function creditsOf(db: Db, history: boolean): Promise<ReadonlyMap<string, 
         select a._user_id, a._change_id, a.credits, true
         from ${db.table('account')} as a where a._deleted_at is null and a.credits is not null) as w) as v
     group by v._user_id having bool_or(v.stands)`;
-  return new Map(
-    rows.map(({ userId, left, burnt }) => [userId, { left, burntLastDay: history ? burnt : null }]),
-  );
+  return new Map(rows.map(({ userId, left, burnt }) => [userId, { left, burntLastDay: history ? burnt : null }]));
 }
 
 /** Notes on transactions open for `ageMs`, the oldest first. Others' are visible only with pg_read_all_stats. */
@@ -251,17 +244,15 @@ export function linesNotKept(
   if (perMinute === 0 || state !== 'active') return [];
   const next = schedule.of(userId);
   const rowsOf = new Map(collections.map((each) => [each.collection, each.liveRows]));
-  const lines = collections.flatMap(
-    ({ collection: name, state: its }): (CronLine & { ofLists: boolean })[] => {
-      const first = next(name, now).nextPollAt;
-      const second = first && next(name, first).nextPollAt;
-      if (!first || !second || its === 'paused') return [];
-      const found = collection(name);
-      const ofLists = found.kind === 'list' && found.parent !== undefined;
-      const readings = ofLists ? (rowsOf.get(parentsOf(found).collection) ?? 0) : 1;
-      return [{ name, readings, everyMs: second.getTime() - first.getTime(), ofLists }];
-    },
-  );
+  const lines = collections.flatMap(({ collection: name, state: its }): (CronLine & { ofLists: boolean })[] => {
+    const first = next(name, now).nextPollAt;
+    const second = first && next(name, first).nextPollAt;
+    if (!first || !second || its === 'paused') return [];
+    const found = collection(name);
+    const ofLists = found.kind === 'list' && found.parent !== undefined;
+    const readings = ofLists ? (rowsOf.get(parentsOf(found).collection) ?? 0) : 1;
+    return [{ name, readings, everyMs: second.getTime() - first.getTime(), ofLists }];
+  });
   const kept = intervalsKept(
     lines.filter(({ ofLists }) => !ofLists),
     lines.filter(({ ofLists }) => ofLists),

@@ -37,9 +37,7 @@ it('cron lines together use up the rate at most', () => {
   );
 });
 
-const schedule = createSchedule(
-  loadConfig({ MIRROR_API_URL: 'https://api.example', MIRROR_API_KEY: 'k' }, 'service'),
-);
+const schedule = createSchedule(loadConfig({ MIRROR_API_URL: 'https://api.example', MIRROR_API_KEY: 'k' }, 'service'));
 const account = (lists: number, more: Partial<AccountStatus> = {}): AccountStatus =>
   ({
     userId: '42',

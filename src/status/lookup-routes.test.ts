@@ -1,12 +1,6 @@
 import { expect, it } from 'vitest';
 import { DatabaseUnavailable } from '@research-mirror/runtime/errors';
-import {
-  AT,
-  before,
-  sampleHit,
-  sampleLookups,
-  sampleStory,
-} from '../../test/support/processes/status-report.ts';
+import { AT, before, sampleHit, sampleLookups, sampleStory } from '../../test/support/processes/status-report.ts';
 import type { Hit, RowAddress } from './lookup-store.ts';
 import { lookupRoute, type Lookups } from './lookup-routes.ts';
 
@@ -33,8 +27,7 @@ async function refusalOf(path: string): Promise<string> {
 
 const item = (key: string): RowAddress => ({ userId: '42', collection: 'list_items', key });
 
-const JOB_17 =
-  '<a class="key" href="rows?user=42&amp;collection=research_jobs&amp;key=17">research_jobs 17</a>';
+const JOB_17 = '<a class="key" href="rows?user=42&amp;collection=research_jobs&amp;key=17">research_jobs 17</a>';
 
 it('a search links each result to its row, and says that there are more', async () => {
   const deleted = sampleHit({ row: item('7:a/b?'), state: 'deleted' });
@@ -91,9 +84,7 @@ it('the rows of a collection are read by account, collection and state, and link
   expect(status).toBe(200);
   expect(body).toContain(JOB_17);
   expect(body).not.toContain('<img');
-  const links = [...body.replaceAll('&amp;', '&').matchAll(/href="(rows\?[^"]*)"/g)].map(
-    ([, href = '']) => href,
-  );
+  const links = [...body.replaceAll('&amp;', '&').matchAll(/href="(rows\?[^"]*)"/g)].map(([, href = '']) => href);
   const older = links.find((href) => href.includes('before=')) ?? '';
   const ofState = links.find((href) => href.includes('state=')) ?? '';
   await ask(older, { rows });
@@ -129,9 +120,7 @@ it('a row is read by its address, and shows its timeline, its columns and the wa
   expect(body).toContain('action="search"');
   expect(body).toContain('12345 characters');
   expect(body).toMatch(/idempotency key\s*<code>order-5<\/code>/);
-  expect(headers.get('content-security-policy')).toMatch(
-    /^default-src 'none'; script-src 'nonce-.*form-action 'self'/,
-  );
+  expect(headers.get('content-security-policy')).toMatch(/^default-src 'none'; script-src 'nonce-.*form-action 'self'/);
   expect(body).not.toContain('older entries');
   const longer = await ask('rows?user=42&collection=lists&key=7', {
     row: async () => sampleStory({ more: true }),
@@ -140,13 +129,7 @@ it('a row is read by its address, and shows its timeline, its columns and the wa
 });
 
 it('a row that does not exist has a page with a way back', async () => {
-  for (const path of [
-    'lists&key=7',
-    'lists&key=seven',
-    'lists&key=',
-    'list_items&key=7',
-    'watchlist&key=%00',
-  ]) {
+  for (const path of ['lists&key=7', 'lists&key=seven', 'lists&key=', 'list_items&key=7', 'watchlist&key=%00']) {
     const { status, body } = await ask(`rows?user=42&collection=${path}`);
     expect([path, status]).toEqual([path, 404]);
     expect(body).toContain('There is no such row');
@@ -173,16 +156,7 @@ it('a row shows everything escaped', async () => {
 });
 
 it('other paths are not answered', () => {
-  const others = [
-    '',
-    'search/',
-    'rowses',
-    'constructor',
-    '__proto__',
-    'api/search',
-    'api/rows',
-    'rows/42/lists/7',
-  ];
+  const others = ['', 'search/', 'rowses', 'constructor', '__proto__', 'api/search', 'api/rows', 'rows/42/lists/7'];
   for (const path of others) expect(lookupRoute(`/${path}`, sampleLookups())).toBeUndefined();
 });
 

@@ -56,8 +56,7 @@ async function searchPage(lookups: Lookups, asked: URLSearchParams): Promise<Ret
   if (query.length > LONGEST_QUERY)
     return notice(400, 'This is too long', `No ID has more than ${LONGEST_QUERY} characters.`);
   const { at, found, more } = await lookups.search(query);
-  if (found.length === 0)
-    return notice(200, 'Nothing found', `Nothing has the ID or domain ${text}. ${HELP}`);
+  if (found.length === 0) return notice(200, 'Nothing found', `Nothing has the ID or domain ${text}. ${HELP}`);
   const view = html`<section>
     <h1>${count(found.length)}${more ? ' of more' : ''} found</h1>
     <p class="quiet">for <code>${text}</code></p>
@@ -99,8 +98,8 @@ function rowsView(
   return html`<section>
       <h1>${collection} of account ${userId}</h1>
       <p class="quiet">
-        ${state === undefined ? '' : html`with the state <b>${state}</b> (${rows({}, 'all states')}),`} what
-        changed last comes first${before === undefined ? '' : html`; ${rows({}, 'newest')}`}
+        ${state === undefined ? '' : html`with the state <b>${state}</b> (${rows({}, 'all states')}),`} what changed
+        last comes first${before === undefined ? '' : html`; ${rows({}, 'newest')}`}
       </p>
       ${
         found.length === 0
@@ -196,8 +195,7 @@ function happening({ what, at, by, more, fields }: RowStory['timeline'][number],
     <div>
       <b>${WORDS[what] ?? what}</b>
       <small
-        >${by}
-        ${told.map(([name, value]) => html`${name.replaceAll('_', ' ')} <code>${String(value)}</code> `)}</small
+        >${by} ${told.map(([name, value]) => html`${name.replaceAll('_', ' ')} <code>${String(value)}</code> `)}</small
       >
       ${what === 'changed' && fields.length === 0 ? html`<small>in no field, or what it was before is not kept</small>` : ''}
       <dl class="fields">

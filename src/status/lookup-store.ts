@@ -62,9 +62,7 @@ function rowsWith(db: Db, { integer, domain, texts }: SearchTerms): RawBuilder<u
     const key = sql.id('r', entry.keyField);
     // Equality uses the unique index: for any(…) PostgreSQL 15 may read a whole list.
     const isKey =
-      entry.keyType === 'bigint'
-        ? sql`${key} = ${integer}::bigint`
-        : sql`(${key} = ${text} or ${key} = ${other})`;
+      entry.keyType === 'bigint' ? sql`${key} = ${integer}::bigint` : sql`(${key} = ${text} or ${key} = ${other})`;
     const rows = (which: RawBuilder<unknown>): RawBuilder<unknown> =>
       sql`select ${shown(table)} from ${dataTable(table)} as r where r._user_id = a._user_id and ${which}`;
     const inLists = entry.parent !== undefined;
@@ -278,9 +276,7 @@ export interface RowAddress {
  * received or queued.
  */
 export interface Hit
-  extends
-    Readonly<Record<'userId' | 'at', string>>,
-    Readonly<Record<'by' | 'name' | 'state', string | null>> {
+  extends Readonly<Record<'userId' | 'at', string>>, Readonly<Record<'by' | 'name' | 'state', string | null>> {
   /** Undefined if no such row can exist. */
   readonly row: RowAddress | undefined;
 }

@@ -35,9 +35,7 @@ it('a row leads to its address and back, through the encoding of a browser', () 
     fc.property(address, (row) => {
       const { pathname, searchParams: asked } = new URL(`/prefix/${rowPath(row)}`, 'http://localhost:8080');
       expect(pathname).toBe('/prefix/rows');
-      const [user = '', name = '', key = ''] = ['user', 'collection', 'key'].map(
-        (each) => asked.get(each) ?? '',
-      );
+      const [user = '', name = '', key = ''] = ['user', 'collection', 'key'].map((each) => asked.get(each) ?? '');
       expect(rowAddress(user, name, key)).toEqual(row);
     }),
     { numRuns: runs(300, 10_000) },

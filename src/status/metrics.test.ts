@@ -1,12 +1,7 @@
 import { createHistogram } from 'node:perf_hooks';
 import { Registry } from '@prometheus-io/client';
 import { beforeEach, expect, it } from 'vitest';
-import {
-  before,
-  sampleAccount,
-  sampleCollection,
-  sampleReport,
-} from '../../test/support/processes/status-report.ts';
+import { before, sampleAccount, sampleCollection, sampleReport } from '../../test/support/processes/status-report.ts';
 import { MalformedAnswer, RateLimited, TransportError } from '../model/errors.ts';
 import { collectProcessMetrics, createMetrics, type Metrics } from './metrics.ts';
 import type { StatusReport } from './status-report.ts';
@@ -132,9 +127,7 @@ it('metrics show credits, keys, the size of the database, and backlogs', async (
   expect(found('credits_burnt_last_dayuser_id=')).toEqual({ 42: 75.25 });
   expect(found('api_keysstate=')).toEqual(keys);
   expect(found('database_bytes')).toEqual({ '': 123_456_789 });
-  const all = ['due_lists', 'unfinished_rows', 'fields_to_fill'].map((name) =>
-    found(`${name}user_id=42,collection=`),
-  );
+  const all = ['due_lists', 'unfinished_rows', 'fields_to_fill'].map((name) => found(`${name}user_id=42,collection=`));
   // Only lists' items are due by list.
   expect(all).toEqual([{ list_items: 4 }, { list_items: 5, lists: 7 }, { list_items: 6, lists: 0 }]);
   expect((await scrape(metrics))('database_bytes')).toEqual({});
@@ -158,9 +151,7 @@ it('metrics show the report: freshness as times, rows, budgets', async () => {
   const names = ['polled_timestamp_seconds', 'complete_timestamp_seconds', 'live_rows', 'quarantined_items'];
   const figures = names.map((name) => found(`${name}user_id=42,collection=`)['research_jobs']);
   expect(figures).toEqual([Date.parse(before(20)) / 1000, undefined, 100, 2]);
-  const budget = ['size', 'used', 'free'].map((name) =>
-    found(`budget_${name}user_id=42,key=9f86d081,group=`),
-  );
+  const budget = ['size', 'used', 'free'].map((name) => found(`budget_${name}user_id=42,key=9f86d081,group=`));
   expect(budget).toEqual([{ other: 48 }, { other: 31 }, { other: 17 }]);
   expect([found('healthy'), found('ready')]).toEqual([{ '': 1 }, { '': 1 }]);
   expect(found('build_infoversion=')).toEqual({ '1.2.3': 1 });
@@ -194,9 +185,10 @@ it('the lag of the event loop is how late timers were since the last scrape, and
   const delays = createHistogram();
   collectProcessMetrics(registry, delays);
   const lags = async () =>
-    [...(await registry.metrics()).matchAll(/^nodejs_eventloop_lag_(\w+)_seconds (\S+)$/gm)].map(
-      ([, name, value]) => [name, Number(value)],
-    );
+    [...(await registry.metrics()).matchAll(/^nodejs_eventloop_lag_(\w+)_seconds (\S+)$/gm)].map(([, name, value]) => [
+      name,
+      Number(value),
+    ]);
   expect(await lags()).toEqual([['p99', 0]]);
   for (let samples = 0; samples < 9; samples += 1) delays.record(250_000_000);
   delays.record(750_000_000);

@@ -98,10 +98,7 @@ const SENDING_OUTCOMES: readonly SubmissionOutcome['state'][] = ['accepted', 're
  * first event in a series that begins with it.
  * @param endpoints paths that may be asked, with `{id}` for IDs, and their rate limits
  */
-export function createMetrics(
-  version: string,
-  endpoints: readonly Readonly<Record<'route' | 'group', string>>[] = [],
-) {
+export function createMetrics(version: string, endpoints: readonly Readonly<Record<'route' | 'group', string>>[] = []) {
   const registry = new Registry();
   const routes = [...new Set(endpoints.map(({ route }) => route))];
   const delays = monitorEventLoopDelay({ resolution: SAMPLE_MS });

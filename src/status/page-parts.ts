@@ -34,8 +34,7 @@ export function accountParts(account: AccountStatus, page: PageData): Html {
   const deletions = report.deletions.filter((each) => each.userId === userId);
   return html`<section class="account">
       <h2>${page.userId === undefined ? `Account ${userId}` : 'Collections'}</h2>
-      ${email === null ? '' : html`<p class="quiet long">${email}</p>`}
-      ${state === 'active' ? '' : accountChip(state)}
+      ${email === null ? '' : html`<p class="quiet long">${email}</p>`} ${state === 'active' ? '' : accountChip(state)}
       ${[error, webhook.error].map((why) => (why === null ? '' : html`<p class="error">${why}</p>`))}
       ${table(
         'Collection',
@@ -110,9 +109,7 @@ function waiting(deletions: readonly WaitingDeletion[], at: string, root: string
           html`<li>
             <code>${each.collection}</code>: ${deletionWords(each, at)}
             ${each.remedy === null ? '' : html`<span class="remedy">${each.remedy}</span>`}
-            <small
-              >${each.examples.map((key, index) => html`${index === 0 ? '' : ', '}${link(each, key)}`)}</small
-            >
+            <small>${each.examples.map((key, index) => html`${index === 0 ? '' : ', '}${link(each, key)}`)}</small>
           </li>`,
       )}
     </ul>`;
@@ -159,9 +156,7 @@ export function table<Row>(
             <th scope="row" role="rowheader">${name(row)}</th>
             ${columns.map(
               ([title, content, isFigure]) =>
-                html`<td role="cell" data-label="${title}" ${isFigure === true ? FIGURE : ''}>
-                  ${content(row)}
-                </td>`,
+                html`<td role="cell" data-label="${title}" ${isFigure === true ? FIGURE : ''}>${content(row)}</td>`,
             )}
           </tr>`,
       )}

@@ -9,14 +9,7 @@ import {
 } from '../../test/support/processes/status-report.ts';
 import type { AccountStatus, CollectionStatus, StatusReport } from './status-report.ts';
 import { PROBLEM_CAUSES, type Problem, problemLine } from './problem.ts';
-import {
-  clockNotes,
-  type Finding,
-  groupProblems,
-  isAllReadAgain,
-  judge,
-  unreadyDatabase,
-} from './problems.ts';
+import { clockNotes, type Finding, groupProblems, isAllReadAgain, judge, unreadyDatabase } from './problems.ts';
 
 const NOW = new Date(AT);
 const HOUR = 3_600;
@@ -67,12 +60,7 @@ it.each<[string, AccountStatus, typeof DAEMON, problem?: string]>([
     DAEMON,
     `${refusedSays}its keys are asked again, at the latest after 15 minutes, and it goes on as soon as one is good; ${refusedDo}`,
   ],
-  [
-    'that nothing ends it where no daemon runs',
-    refused,
-    [],
-    `${refusedSays}nothing: no daemon runs; ${refusedDo}`,
-  ],
+  ['that nothing ends it where no daemon runs', refused, [], `${refusedSays}nothing: no daemon runs; ${refusedDo}`],
   [
     'of an account that has moved that it stays as it is until a person decides',
     account([lists()], { state: 'stopped', error: moved }),
@@ -93,12 +81,7 @@ it.each<[string, AccountStatus, typeof DAEMON, problem?: string]>([
     DAEMON,
     `${aheadSays}the daemon opens the account again within seconds`,
   ],
-  [
-    'so, too, where no daemon runs',
-    ahead,
-    DEAD,
-    `${aheadSays}nothing: no daemon runs; do: "research-mirror start"`,
-  ],
+  ['so, too, where no daemon runs', ahead, DEAD, `${aheadSays}nothing: no daemon runs; do: "research-mirror start"`],
   [
     'which full walks are overdue, and by how much',
     fullsLate,
@@ -300,8 +283,7 @@ it('each finding is in one problem, each origin has one problem, and the worst c
       );
       expect(problems).toHaveLength(new Set(origins).size);
       // Those of one cause stay in the order in which they were found.
-      const place = (origin: string): number =>
-        PROBLEM_CAUSES.indexOf((JSON.parse(origin) as [Finding['cause']])[0]);
+      const place = (origin: string): number => PROBLEM_CAUSES.indexOf((JSON.parse(origin) as [Finding['cause']])[0]);
       const worstFirst = [...new Set(origins)].toSorted((one, other) => place(one) - place(other));
       for (const [index, { cause, where, since }] of findings.entries()) {
         const problem = problems[worstFirst.indexOf(origins[index] ?? '')];

@@ -32,11 +32,7 @@ const NO_DAEMON = { byItself: 'nothing: no daemon runs', remedy: '"research-mirr
  * @param known problems that the facts do not show: of keys, and of the database, which explain late readings
  * @param told notes that the facts do not show
  */
-export function judge(
-  facts: Facts,
-  known: readonly Finding[] = [],
-  told: readonly string[] = [],
-): StatusReport {
+export function judge(facts: Facts, known: readonly Finding[] = [], told: readonly string[] = []): StatusReport {
   const { accounts, processes, held, recovery, deletions } = facts;
   const now = Date.parse(facts.at);
   const alive = new Set(processes.flatMap((each) => (each.alive ? each.processId : [])));
@@ -259,8 +255,7 @@ function notesOn(account: AccountStatus, asked: readonly CollectionStatus[]): st
       `account ${userId} is paused: no daemon has a key of it; "research-mirror accounts retire ${userId}" takes it out`,
     ];
   }
-  if (paused.length > 0)
-    notes.push(`${userId}: ${paused.join(', ')} paused: no daemon is asked to mirror them`);
+  if (paused.length > 0) notes.push(`${userId}: ${paused.join(', ')} paused: no daemon is asked to mirror them`);
   for (const { collection, quarantinedItems, fieldConflicts } of asked) {
     const where = `${userId}/${collection}`;
     if (quarantinedItems > 0) {
@@ -275,9 +270,7 @@ function notesOn(account: AccountStatus, asked: readonly CollectionStatus[]): st
     }
   }
   if (renewedSince !== null) {
-    notes.push(
-      `${of}: it was removed or changed at the service (noticed ${renewedSince}), and is registered again`,
-    );
+    notes.push(`${of}: it was removed or changed at the service (noticed ${renewedSince}), and is registered again`);
   }
   if (error !== null && webhookProblem(account).length === 0) notes.push(`${of}: ${error}`);
   if (submissions.unknown > 0) {

@@ -82,8 +82,7 @@ export class WriteHealth {
     try {
       const [right] = await missingRights(db, MIGRATIONS, true);
       const lacks =
-        (await whatIsMissing(db, MIGRATIONS, false)) ??
-        (right && `the database's user ${right.what}: ${right.sql}`);
+        (await whatIsMissing(db, MIGRATIONS, false)) ?? (right && `the database's user ${right.what}: ${right.sql}`);
       if (lacks !== undefined) return this.#refuse('missing', lacks);
       this.#over(['missing']);
       await tryWriting(db);
@@ -95,8 +94,7 @@ export class WriteHealth {
   }
 
   #refuse(kind: Refused, why: string): void {
-    if (this.#refusals.size === 0)
-      this.#log.warn(`not ready: ${why}; tried again each ${TRY_EVERY_MS / 1000} s`);
+    if (this.#refusals.size === 0) this.#log.warn(`not ready: ${why}; tried again each ${TRY_EVERY_MS / 1000} s`);
     this.#refusals.set(kind, why);
   }
 
@@ -125,11 +123,7 @@ export async function whyReadOnly(db: Db): Promise<string | undefined> {
  * @param lateMs time since the last heartbeat, a committed write, ran out, ms; Infinity: there was none
  * @throws if the database does not answer
  */
-export async function readiness(
-  db: Db,
-  writes: Pick<WriteHealth, 'why' | 'tried'>,
-  lateMs: number,
-): Promise<Ready> {
+export async function readiness(db: Db, writes: Pick<WriteHealth, 'why' | 'tried'>, lateMs: number): Promise<Ready> {
   const refused = (await whyReadOnly(db)) ?? writes.why();
   if (refused !== undefined) return { ok: false, why: refused };
   if (lateMs === Infinity || !writes.tried)

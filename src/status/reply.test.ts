@@ -14,12 +14,7 @@ const FOREIGN = [undefined, '', 'evil.example', 'evil.example:8080', '127.0.0.1@
 
 it.each<[string, (given: never) => boolean, boolean, readonly unknown[]]>([
   ['the token is', hasToken, true, RIGHT],
-  [
-    'the token is not',
-    hasToken,
-    false,
-    [undefined, '', 'tökén:1', 'Digest tökén:1', ...NO_BEARER, ...NO_BASIC],
-  ],
+  ['the token is not', hasToken, false, [undefined, '', 'tökén:1', 'Digest tökén:1', ...NO_BEARER, ...NO_BASIC]],
   ['a name of loopback is', isLoopbackName, true, NAMES],
   ['a name of loopback is not', isLoopbackName, false, OTHERS],
   ['a Host header of loopback is', isLoopbackHostHeader, true, HOSTS],
@@ -32,16 +27,8 @@ const evil = `<img src=x onerror='alert(1)'>"&amp;`;
 const safe = '&lt;img src=x onerror=&#39;alert(1)&#39;&gt;&quot;&amp;amp;';
 
 it.each([
-  [
-    'escapes a value in a text or an attribute',
-    html`<p title="${evil}">${evil}</p>`,
-    `<p title="${safe}">${safe}</p>`,
-  ],
-  [
-    'escapes once, and keeps HTML',
-    html`<p>${html`<b>${'<'}</b>`}${raw('<hr>')}</p>`,
-    '<p><b>&lt;</b><hr></p>',
-  ],
+  ['escapes a value in a text or an attribute', html`<p title="${evil}">${evil}</p>`, `<p title="${safe}">${safe}</p>`],
+  ['escapes once, and keeps HTML', html`<p>${html`<b>${'<'}</b>`}${raw('<hr>')}</p>`, '<p><b>&lt;</b><hr></p>'],
   [
     'joins lists, shows numbers, and nothing for undefined',
     html`${['<', [html`<i></i>`, undefined]]}|${0}|${1.5}|${undefined}|`,

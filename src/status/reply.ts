@@ -72,9 +72,7 @@ function shown(part: Part): string {
 /** Whether only this machine can reach it. @param host a configured name or address */
 export function isLoopbackName(host: string): boolean {
   const name = host.toLowerCase().replace(/^\[(.*)\]$/, '$1');
-  return (
-    name === 'localhost' || name.endsWith('.localhost') || name === '::1' || /^127(\.\d{1,3}){3}$/.test(name)
-  );
+  return name === 'localhost' || name.endsWith('.localhost') || name === '::1' || /^127(\.\d{1,3}){3}$/.test(name);
 }
 
 /** Whether `Host` is a loopback name, with any port: a page that points its own name at 127.0.0.1 can't pass. */

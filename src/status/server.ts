@@ -14,15 +14,7 @@ import { lookupRoute, type Lookups } from './lookup-routes.ts';
 import type { Hit } from './lookup-store.ts';
 import type { Metrics } from './metrics.ts';
 import { rootOf } from './page-parts.ts';
-import {
-  htmlReply,
-  isLoopbackHostHeader,
-  isLoopbackName,
-  jsonReply,
-  raw,
-  reply,
-  tokenCheck,
-} from './reply.ts';
+import { htmlReply, isLoopbackHostHeader, isLoopbackName, jsonReply, raw, reply, tokenCheck } from './reply.ts';
 import { reportView, statusPage, wholeAccount } from './status-page.ts';
 import type { StatusReport } from './status-report.ts';
 
@@ -179,8 +171,7 @@ export function answersOf(
     /** @returns undefined if they can't be read now */
     latestRows: (userId: string): Promise<readonly Hit[] | undefined> =>
       patiently(sources.latestRows(userId)).catch(() => undefined),
-    ready: (): Promise<Ready> =>
-      patiently(ready()).catch((error: unknown) => ({ ok: false, why: messageOf(error) })),
+    ready: (): Promise<Ready> => patiently(ready()).catch((error: unknown) => ({ ok: false, why: messageOf(error) })),
   };
 }
 

@@ -13,19 +13,13 @@ import { describeStatus } from './status.ts';
 const text = (report: Partial<StatusReport> = {}): string => describeStatus(sampleReport(report), undefined);
 const DELETIONS: Partial<StatusReport> = PAGE_STATES['deletions']?.() ?? {};
 const lists = (nextPollAt: string, nextFullAt: string | null): Partial<StatusReport> => ({
-  accounts: [
-    sampleAccount({ collections: [sampleCollection({ collection: 'lists', nextPollAt, nextFullAt })] }),
-  ],
+  accounts: [sampleAccount({ collections: [sampleCollection({ collection: 'lists', nextPollAt, nextFullAt })] })],
 });
 
 it.each<[string, Partial<StatusReport>, RegExp]>([
   ['when what comes next begins', lists(before(-45), before(-7200)), /^lists .* in 45 s +in 2 h/m],
   ['that it is due', lists(before(45), null), /^lists .* due +–/m],
-  [
-    'what else is known of an account below its table',
-    {},
-    /^ {2}full walk: list_items, list 17: 6,000 rows/m,
-  ],
+  ['what else is known of an account below its table', {}, /^ {2}full walk: list_items, list 17: 6,000 rows/m],
   ['of a process what it reads', {}, /^ {2}running: start .*, begun 25 h ago, reads 1 account$/m],
   [
     'of deletions that wait how many, why, which rows, and what to do',

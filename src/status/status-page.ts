@@ -72,8 +72,7 @@ function headline({ report, userId, why }: PageOf): { state: string; words: stri
   }
   const { accounts, at, service, database, schema } = report;
   const found = report.problems.filter(
-    ({ affects }) =>
-      userId === undefined || affects.length === 0 || affects.some((each) => isOf(each, userId)),
+    ({ affects }) => userId === undefined || affects.length === 0 || affects.some((each) => isOf(each, userId)),
   );
   const what = userId === undefined ? 'The mirror' : `Account ${userId}`;
   const more = html`<p>
@@ -163,15 +162,11 @@ function accountsTable({ accounts, problems: found, at }: StatusReport, isOld: b
       'Account',
       accounts.toSorted((a, b) => Number(isTroubled(b)) - Number(isTroubled(a))),
       ({ userId, email }) =>
-        html`<a href="accounts/${userId}">${userId}</a>
-          ${email === null ? '' : html`<small>${email}</small>`}`,
+        html`<a href="accounts/${userId}">${userId}</a> ${email === null ? '' : html`<small>${email}</small>`}`,
       [
         ['State', (account) => (isOld ? NOT_KNOWN : stateOf(account, isTroubled(account)))],
         ['Rows', (account) => count(rowsOf([account])), true],
-        [
-          'New rows and changes as of',
-          (account) => moment(oldest([account], 'polledAt'), at, 'not all read yet'),
-        ],
+        ['New rows and changes as of', (account) => moment(oldest([account], 'polledAt'), at, 'not all read yet')],
         ['Everything as of', (account) => moment(oldest([account], 'completeAsOf'), at, 'not proven yet')],
         ['Credits', ({ credits }) => (credits === null ? '–' : count(Number(credits.left))), true],
         ['Requests in 60 s', (account) => requests([account]), true],
@@ -229,9 +224,7 @@ function errors({ errors: all, at }: StatusReport, userId: string | undefined): 
   </section>`;
 }
 
-const STYLE = ['page.css', 'lookup.css'].map((name) =>
-  raw(readFileSync(new URL(name, import.meta.url), 'utf8')),
-);
+const STYLE = ['page.css', 'lookup.css'].map((name) => raw(readFileSync(new URL(name, import.meta.url), 'utf8')));
 const SCRIPT = raw(readFileSync(new URL('page.js', import.meta.url), 'utf8'));
 
 /** In the address itself: without it browsers ask for /favicon.ico. */

@@ -31,11 +31,7 @@ it.each<[string, string | undefined, Partial<AccountStatus>?]>([
   ['webhook', 'none, polling only', { webhook: NO_WEBHOOK }],
   ['webhook', 'other.example: another’s, polling only; last event never', { webhook: other }],
   ['submissions', '3 queued, 1 sending; in the last 24 h 40 accepted, 2 rejected'],
-  [
-    'submissions',
-    'none waits; in the last 24 h 1 unknown',
-    { submissions: { ...NO_SUBMISSIONS, unknown: 1 } },
-  ],
+  ['submissions', 'none waits; in the last 24 h 1 unknown', { submissions: { ...NO_SUBMISSIONS, unknown: 1 } }],
   ['submissions', undefined, { submissions: NO_SUBMISSIONS }],
   [KEY, '31 of 48 requests in 60 s, of the service’s 60', limit({ waiting: 0 })],
   [
@@ -52,12 +48,9 @@ it.each<[string, string | undefined, Partial<AccountStatus>?]>([
   expect(said(name, changes)).toBe(words);
 });
 
-it.each(['suspect', 'stopped'] as const)(
-  'of an account webhook: that it works no more, being %s',
-  (state) => {
-    expect(said('webhook', { webhook: sampleWebhook({ state }) })).toContain(state.toUpperCase());
-  },
-);
+it.each(['suspect', 'stopped'] as const)('of an account webhook: that it works no more, being %s', (state) => {
+  expect(said('webhook', { webhook: sampleWebhook({ state }) })).toContain(state.toUpperCase());
+});
 
 it('a process says what it reads, and whether it is alive', () => {
   const report = sampleReport();

@@ -28,9 +28,10 @@ export interface StatusReport {
   readonly schema: string;
   /** The configured keys by state; null for a command without keys. */
   readonly keys: Readonly<Record<(typeof KEY_STATES)[number], number>> | null;
-  readonly processes: readonly (Readonly<
-    Record<'processId' | 'command' | 'version' | 'host' | 'startedAt', string>
-  > & { readonly pid: number; readonly alive: boolean })[];
+  readonly processes: readonly (Readonly<Record<'processId' | 'command' | 'version' | 'host' | 'startedAt', string>> & {
+    readonly pid: number;
+    readonly alive: boolean;
+  })[];
   readonly accounts: readonly AccountStatus[];
   /** The last few errors of all accounts, the newest first, each with account and collection: `42/lists`. */
   readonly errors: readonly Readonly<Record<'at' | 'where' | 'message', string>>[];

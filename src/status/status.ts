@@ -16,9 +16,7 @@ export async function statusAction(shell: Shell, { json = false, demo = false }:
   const now = new Date(shell.clock.now());
   const options = { demo, anyVersion: true };
   const report = await onMirror(shell, 'status', options, (mirror) => readStatus(mirror, now));
-  const text = json
-    ? `${JSON.stringify(report, undefined, 2)}\n`
-    : describeStatus(report, widthOfTerminal(shell.out));
+  const text = json ? `${JSON.stringify(report, undefined, 2)}\n` : describeStatus(report, widthOfTerminal(shell.out));
   shell.out.write(shell.scrubber.scrub(text));
   return report.healthy ? EXIT.DONE : EXIT.NO;
 }
@@ -48,9 +46,7 @@ export function describeStatus(report: StatusReport, width: number | undefined):
     ];
     return `  ${printable(words.join('; '))}\n`;
   });
-  const errors = report.errors.map(
-    (each) => `  ${age(each.at, at)}  ${each.where}  ${printable(each.message)}\n`,
-  );
+  const errors = report.errors.map((each) => `  ${age(each.at, at)}  ${each.where}  ${printable(each.message)}\n`);
   return [
     `${report.healthy ? 'healthy' : 'NOT HEALTHY'} · ${report.database} · schema ${report.schema}\n`,
     ...report.problems.map((each) => `  problem: ${printable(problemLine(each, Date.parse(at)))}\n`),

@@ -11,9 +11,7 @@ import type { AccountStatus, Backlog, CollectionStatus, Facts } from './status-r
 const ERRORS = 5;
 const WALKS = 50;
 const DAY_MS = 86_400_000;
-const NO_SUBMISSIONS = Object.fromEntries(
-  SUBMISSION_STATES.map((state) => [state, 0]),
-) as AccountStatus['submissions'];
+const NO_SUBMISSIONS = Object.fromEntries(SUBMISSION_STATES.map((state) => [state, 0])) as AccountStatus['submissions'];
 
 /** The part of a report that Postgres has. @param db a snapshot, so that figures agree while pages commit */
 export async function readStoredStatus(db: Db) {
@@ -72,8 +70,7 @@ async function accountsAt(db: Db, now: Date) {
     left join ${db.stateTable('registration')} as r on r._user_id = a._user_id
     order by a._user_id`);
   const columns = COLLECTION_COLUMNS.map(
-    ({ field, column, kind }) =>
-      sql`${sql.id(column)}${kind === 'count' ? sql`::float8` : sql``} as ${sql.id(field)}`,
+    ({ field, column, kind }) => sql`${sql.id(column)}${kind === 'count' ? sql`::float8` : sql``} as ${sql.id(field)}`,
   );
   const collections = await byUser(db.sql<Omit<CollectionStatus, keyof Backlog>>`
     select _user_id as "userId", collection, state, ${sql.join(columns)}
@@ -97,8 +94,7 @@ async function accountsAt(db: Db, now: Date) {
         and d.state not in ('queued', 'sending', 'held') group by d.state
     ) as s`);
   return rows.map((row) => {
-    const { recheck, registration, webhookError, url, renewedSince, lastEventAt, hintsWaiting, ...account } =
-      row;
+    const { recheck, registration, webhookError, url, renewedSince, lastEventAt, hintsWaiting, ...account } = row;
     const counts = (submissions.get(account.userId) ?? []).map((each) => [each.state, each.rows] as const);
     return {
       ...account,

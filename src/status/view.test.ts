@@ -79,14 +79,11 @@ it.each([
   ['10', '75', 'less than a day left'],
   ['10', '0', 'none burnt'],
   ['10', null, 'no history is kept'],
-])(
-  'the page of an account says how long its credits last: %s, of which %s were burnt',
-  (left, burntLastDay, says) => {
-    const view = viewOf(sampleAccount({ credits: { left, burntLastDay } })).replaceAll(/<[^>]*>/g, '');
-    expect(view.replaceAll(/\s+/g, ' ')).toContain(says);
-    expect(viewOf(sampleAccount({ credits: null }))).not.toContain('Credits');
-  },
-);
+])('the page of an account says how long its credits last: %s, of which %s were burnt', (left, burntLastDay, says) => {
+  const view = viewOf(sampleAccount({ credits: { left, burntLastDay } })).replaceAll(/<[^>]*>/g, '');
+  expect(view.replaceAll(/\s+/g, ' ')).toContain(says);
+  expect(viewOf(sampleAccount({ credits: null }))).not.toContain('Credits');
+});
 
 it('the page of an account says which parts can’t be read now', () => {
   const view = String(reportView({ report: sampleReport(), userId: '42', latestRows: undefined }));

@@ -61,12 +61,7 @@ describe('a submission', () => {
     outcome: { state: 'queued', error, retryInMs: 4_000 },
   });
   it.each([
-    [
-      'whose connection broke after it was written is unknown, at once',
-      true,
-      new TransportError('reset'),
-      UNKNOWN,
-    ],
+    ['whose connection broke after it was written is unknown, at once', true, new TransportError('reset'), UNKNOWN],
     ['whose connection was refused is unsent', false, REFUSED, unsent('refused')],
     ['that a stop left on the wire stays as it is', true, STOPPED, { kind: 'left', error: STOPPED }],
     ['that a stop met after its claim goes back', false, STOPPED, unsent(`not sent: ${STOPPED.message}`)],

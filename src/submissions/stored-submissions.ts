@@ -84,12 +84,7 @@ const KEY_KEPT_MS = 400 * 86_400_000;
  * would be sent again.
  * @param signal ends it after the current batch; the next call goes on
  */
-export async function pruneSubmissions(
-  db: Db,
-  fence: Fence,
-  retentionMs: number,
-  signal: AbortSignal,
-): Promise<void> {
+export async function pruneSubmissions(db: Db, fence: Fence, retentionMs: number, signal: AbortSignal): Promise<void> {
   const rows = { table: db.table('submissions'), key: 'submission_id' };
   const doneBefore = (moment: Date) => sql`done_at < ${moment}::timestamptz`;
   const withoutKey = (moment: Date) => sql`idempotency_key is null and ${doneBefore(moment)}`;

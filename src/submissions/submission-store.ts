@@ -182,11 +182,7 @@ const UNKNOWN = 'unknown';
 type ClaimedRow = Omit<ClaimedSubmission, 'sendBeforeMs'>;
 
 /** The columns that an outcome sets. */
-function changes(
-  outcome: SubmissionOutcome,
-  response: StoredBody | undefined,
-  now: Date,
-): RawBuilder<unknown> {
+function changes(outcome: SubmissionOutcome, response: StoredBody | undefined, now: Date): RawBuilder<unknown> {
   const after = (ms: number): RawBuilder<unknown> => sql`${new Date(now.getTime() + ms)}::timestamptz`;
   // The service's words may contain U+0000, which PostgreSQL's text can't hold.
   const error = outcome.error?.replaceAll('\0', '\uFFFD') ?? null;

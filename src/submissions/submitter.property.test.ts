@@ -23,10 +23,9 @@ const game = fc.record({
   count: fc.integer({ min: 1, max: 12 }),
   reactions: fc.array(reaction, { minLength: 1, maxLength: 10 }),
   /** Milliseconds between two deaths of the process, and whether it is stopped or killed. */
-  deaths: fc.array(
-    fc.record({ after: fc.integer({ min: 1, max: 20_000 }), how: fc.constantFrom('stop', 'kill') }),
-    { maxLength: 6 },
-  ),
+  deaths: fc.array(fc.record({ after: fc.integer({ min: 1, max: 20_000 }), how: fc.constantFrom('stop', 'kill') }), {
+    maxLength: 6,
+  }),
   statementMs: fc.constantFrom(1, 40, 1_300),
   failing: fc.constantFrom(0, 0.1),
   cancels: fc.constantFrom(0, 0.05),
@@ -42,8 +41,7 @@ it('a submission, whatever happens is sent at most once, in time, within the lim
       scenario.react = (id, attempt) => {
         // In the end every service works.
         if (attempt > 5) return {};
-        const known =
-          react.get(`${id}/${attempt}`) ?? reactions[Math.floor(random() * reactions.length)] ?? {};
+        const known = react.get(`${id}/${attempt}`) ?? reactions[Math.floor(random() * reactions.length)] ?? {};
         react.set(`${id}/${attempt}`, known);
         return known;
       };
@@ -72,9 +70,7 @@ it('a submission, whatever happens is sent at most once, in time, within the lim
       for (const row of store.rows) {
         const written = scenario.written.filter(({ id }) => id === row.id);
         // Whatever was not refused with a 429 may have taken effect: nothing follows it.
-        expect(written.slice(0, -1).map(({ status }) => status ?? 'none')).toEqual(
-          written.slice(0, -1).map(() => 429),
-        );
+        expect(written.slice(0, -1).map(({ status }) => status ?? 'none')).toEqual(written.slice(0, -1).map(() => 429));
         const status = written.at(-1)?.status;
         if (row.state === 'accepted') expect([200, 202]).toContain(status);
         if (row.state === 'rejected') expect([400, 402]).toContain(status);

@@ -16,15 +16,13 @@ beforeEach(() => {
 
 describe('the budget of each operation', () => {
   it('is used whole, and not exceeded: 60 mixed ones take what their limits permit', async () => {
-    for (let i = 0; i < 60; i++)
-      scenario.store.add(OPERATION_NAMES[i % OPERATION_NAMES.length] ?? 'research');
+    for (let i = 0; i < 60; i++) scenario.store.add(OPERATION_NAMES[i % OPERATION_NAMES.length] ?? 'research');
     const took = await scenario.run();
     expect(scenario.states()).toEqual(times(60, 'accepted'));
     expect(scenario.refused).toEqual([]);
     expect(scenario.written).toHaveLength(60);
     const groups = Map.groupBy(scenario.written, ({ group }) => group);
-    const windows = (group: RateGroup): number =>
-      Math.ceil((groups.get(group)?.length ?? 0) / defaultLimit(group)) - 1;
+    const windows = (group: RateGroup): number => Math.ceil((groups.get(group)?.length ?? 0) / defaultLimit(group)) - 1;
     // 26 requests of a group of 2 a minute: what they permit is 12 whole windows.
     expect(windows('bulk_lists')).toBe(12);
     for (const [group, all] of groups) {
@@ -45,8 +43,7 @@ describe('the budget of each operation', () => {
   });
 
   it('goes to the oldest of a group first, whatever the operation', async () => {
-    for (const operation of ['list', 'bulk_research', 'list_analyze', 'list'] as const)
-      scenario.queue(1, operation);
+    for (const operation of ['list', 'bulk_research', 'list_analyze', 'list'] as const) scenario.queue(1, operation);
     await scenario.run();
     expect(scenario.written.map(({ id }) => id)).toEqual(['1', '2', '3', '4']);
   });
@@ -175,9 +172,7 @@ describe('a service that can’t be reached', () => {
     expect(scenario.states()).toEqual(times(5, 'queued'));
     expect(scenario.store.rows[0]?.error).toMatch(/refused the connection/);
     expect(scenario.slotsUsed('sequence')).toBe(0);
-    expect(scenario.lines).toEqual([
-      'submissions wait: POST /v1/research/t/sequence: refused the connection',
-    ]);
+    expect(scenario.lines).toEqual(['submissions wait: POST /v1/research/t/sequence: refused the connection']);
     scenario.react = () => ({});
     await scenario.untilDone();
     expect(scenario.written.map(({ id }) => id)).toEqual(['1', '2', '3', '4', '5']);
@@ -222,17 +217,14 @@ describe('a refused key', () => {
 it.each<[string, (scenario: SubmitterScenario) => unknown]>([
   ['it can’t be stored', ({ store }) => (store.finish = () => Promise.reject(new RangeError('a defect')))],
   ['it can’t be read', (scenario) => (scenario.react = () => ({ defect: true }))],
-])(
-  'an outcome that is lost by a defect is known as unknown in the end, without a restart (%s)',
-  async (_, spoil) => {
-    const row = scenario.store.add('list');
-    spoil(scenario);
-    await scenario.runFor(TIMEOUT_MS + 120_000);
-    expect(row.states).toEqual(['queued', 'sending', 'unknown']);
-    expect(scenario.written).toHaveLength(1);
-    expect(scenario.lines[0]).toMatch(/^submissions wait: .*a defect$/);
-  },
-);
+])('an outcome that is lost by a defect is known as unknown in the end, without a restart (%s)', async (_, spoil) => {
+  const row = scenario.store.add('list');
+  spoil(scenario);
+  await scenario.runFor(TIMEOUT_MS + 120_000);
+  expect(row.states).toEqual(['queued', 'sending', 'unknown']);
+  expect(scenario.written).toHaveLength(1);
+  expect(scenario.lines[0]).toMatch(/^submissions wait: .*a defect$/);
+});
 
 describe('a database in trouble', () => {
   it('stops the queue, and keeps an outcome until it can be stored', async () => {

@@ -158,10 +158,7 @@ export class AccountReader {
   }
 
   /** Reads suspects again: see `DeletionConfirmer.confirmDue`. */
-  async confirmDeletions(
-    name: CollectionName,
-    signal: AbortSignal,
-  ): ReturnType<DeletionConfirmer['confirmDue']> {
+  async confirmDeletions(name: CollectionName, signal: AbortSignal): ReturnType<DeletionConfirmer['confirmDue']> {
     const found = collection(name);
     if (found.kind === 'single') return { ...EMPTY_OUTCOME, againMs: undefined };
     return this.#turns.run(name, 'suspects', () => this.#root.confirmer.confirmDue(found, signal));

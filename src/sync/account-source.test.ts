@@ -92,8 +92,7 @@ async function used() {
 }
 
 const thrown = (promise: Promise<unknown>) => promise.catch((error: unknown) => error);
-const pings = ({ sent }: { readonly sent: readonly string[] }) =>
-  sent.filter((what) => what.startsWith('ping')).length;
+const pings = ({ sent }: { readonly sent: readonly string[] }) => sent.filter((what) => what.startsWith('ping')).length;
 
 describe('the keys of an account', () => {
   it('replace each other: the first good one is used from then on', async () => {
@@ -134,8 +133,7 @@ describe('the keys of an account', () => {
     own.failures = { all: REFUSED };
     other.failures = { page: NOT_IN_PLAN };
     const all = Array.from({ length: 5 }, () => thrown(source.page(PAGE)));
-    for (const refusal of await clock.runUntil(Promise.all(all)))
-      expect(refusal).toBeInstanceOf(RequestRefused);
+    for (const refusal of await clock.runUntil(Promise.all(all))) expect(refusal).toBeInstanceOf(RequestRefused);
     // The first pings, and one for the second key’s refusals; a later refusal is checked again.
     expect([pings(own), pings(other)]).toEqual([1, 2]);
     await expect(page()).rejects.toThrow(RequestRefused);

@@ -31,10 +31,8 @@ export function createAccountStore(db: Db, fence: Fence) {
   const { userId } = fence;
   return {
     openScope: (scope: Scope) => openScope(db, scope),
-    dueScopes: (
-      { name }: ListCollection,
-      due: Omit<Parameters<typeof dueScopes>[1], 'userId' | 'collection'>,
-    ) => dueScopes(db, { userId, collection: name, ...due }),
+    dueScopes: ({ name }: ListCollection, due: Omit<Parameters<typeof dueScopes>[1], 'userId' | 'collection'>) =>
+      dueScopes(db, { userId, collection: name, ...due }),
     predecessor: async (scope: Scope, direction: ListDirection, of: string, nth: number) =>
       (await predecessor(db, scope, direction, of, nth)) ?? null,
     nthNewest: async (scope: Scope, nth: number) => (await nthNewest(db, scope, nth)) ?? null,
@@ -50,8 +48,7 @@ export function createAccountStore(db: Db, fence: Fence) {
       const drift = await driftOf(db, userId, name);
       const found = collection(name);
       const lists = found.kind === 'list' && found.parent !== undefined ? found : undefined;
-      if (lists === undefined && [drift.live, drift.deleted, ...drift.scopes.values()].every((n) => n === 0))
-        return;
+      if (lists === undefined && [drift.live, drift.deleted, ...drift.scopes.values()].every((n) => n === 0)) return;
       await fenced(db, fence, async (trx, now) => {
         await correctCounters(trx, userId, name, drift, now);
         if (lists !== undefined) await suspectItemsOfNoList(trx, userId, lists, now);

@@ -102,17 +102,14 @@ export class DeletionConfirmer {
   ): Promise<ReadOutcome & { readonly againMs: number | undefined }> {
     const { store } = this.#context;
     const scopes = (await store.suspectScopes(lists.name)).filter(
-      ({ scope, lastSuspectedAt }) =>
-        lastSuspectedAt.getTime() > (this.#tried.get(scopeName(scope)) ?? -Infinity),
+      ({ scope, lastSuspectedAt }) => lastSuspectedAt.getTime() > (this.#tried.get(scopeName(scope)) ?? -Infinity),
     );
     const now = (await store.now()).getTime();
     const waits = scopes.map((each) => ({ each, ms: needsReading(each) ? this.#readyAt(each) - now : 0 }));
     const due = waits.filter(({ ms }) => ms <= 0).map(({ each }) => each);
     const later = waits.map(({ ms }) => ms).filter((ms) => ms > 0);
     const parents = due.map(({ scope }) => scope.parent);
-    const read = await this.#each(lists, parents, signal, (session) =>
-      this.#readSuspects(lists, session, { signal }),
-    );
+    const read = await this.#each(lists, parents, signal, (session) => this.#readSuspects(lists, session, { signal }));
     // Also what a stop left, and what the brake blocked: it may let them pass now.
     const outcome = joinOutcomes(read, await this.deleteProven(lists, { signal }));
     if (outcome.error === undefined) this.#noteTried(due);
@@ -121,9 +118,7 @@ export class DeletionConfirmer {
 
   /** Reads rows again that seem to be gone: their first proof, if they are. */
   suspect(lists: ListCollection, keys: readonly string[], signal: AbortSignal): Promise<WalkResult> {
-    return this.#sessions.use(lists, '', (session) =>
-      confirmRows(this.#reading(lists, session, { signal }), keys),
-    );
+    return this.#sessions.use(lists, '', (session) => confirmRows(this.#reading(lists, session, { signal }), keys));
   }
 
   /** A reading of the scope, as full walks are read. */
@@ -136,11 +131,7 @@ export class DeletionConfirmer {
   }
 
   /** Reads the scope's suspects again. It deletes nothing, and calls nothing complete. */
-  async #readSuspects(
-    lists: ListCollection,
-    session: ScopeSession,
-    options: ConfirmOptions,
-  ): Promise<ReadOutcome> {
+  async #readSuspects(lists: ListCollection, session: ScopeSession, options: ConfirmOptions): Promise<ReadOutcome> {
     const { store, clock } = this.#context;
     const { scope } = session;
     // A row that an unfinished full walk missed in its place may have moved: the rest of that walk may see it.
@@ -260,11 +251,7 @@ export class DeletionConfirmer {
   }
 
   /** Waits until all of them may be read again. @throws the signal's reason */
-  async #untilReady(
-    lists: ListCollection,
-    waiting: readonly SuspectScope[],
-    signal: AbortSignal,
-  ): Promise<void> {
+  async #untilReady(lists: ListCollection, waiting: readonly SuspectScope[], signal: AbortSignal): Promise<void> {
     const { store, clock, observer, fence } = this.#context;
     if (waiting.length === 0) return;
     const readyAt = Math.max(...waiting.map((each) => this.#readyAt(each)));

@@ -12,8 +12,7 @@ export type HintStore = ReturnType<typeof createHintStore>;
 export function createHintStore(db: Db, fence: Fence) {
   return {
     /** The scope whose hint is due first, with its due hints; only in `among`, and none of `except`. */
-    next: (among: readonly CollectionName[], except: readonly Scope[]) =>
-      nextHints(db, fence.userId, among, except),
+    next: (among: readonly CollectionName[], except: readonly Scope[]) => nextHints(db, fence.userId, among, except),
     /** The keys whose rows are live. */
     live: async (scope: Scope, keys: readonly string[]) =>
       new Set((await rowsOf(db, scope, keys)).filter(({ live }) => live).map(({ key }) => key)),
@@ -118,11 +117,7 @@ const APART_MS = 5_000;
  * @param now by the database's clock, after the reading
  * @returns when it is due again; null: it is done
  */
-export function judgeHint(
-  { hintedAt, step }: StoredHint,
-  changedAt: Date | undefined,
-  now: Date,
-): Date | null {
+export function judgeHint({ hintedAt, step }: StoredHint, changedAt: Date | undefined, now: Date): Date | null {
   if (changedAt !== undefined && changedAt.getTime() >= hintedAt.getTime() - FOUND_BEFORE_MS) return null;
   const afterEvent = AGAIN_MS[step];
   if (afterEvent === undefined) return null;

@@ -163,8 +163,6 @@ describe('a pass over lists', () => {
       open -= 1;
     });
     expect(side).toHaveLength(50);
-    expect([side.slice(0, 20), side.slice(20, 40), side.slice(40)].map((part) => Math.max(...part))).toEqual([
-      1, 4, 1,
-    ]);
+    expect([side.slice(0, 20), side.slice(20, 40), side.slice(40)].map((part) => Math.max(...part))).toEqual([1, 4, 1]);
   });
 });

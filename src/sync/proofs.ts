@@ -62,8 +62,7 @@ export class Proofs {
 
   /** Adds a claim, which replaces an earlier one of its scope. */
   claim(claim: CompleteScope): void {
-    if (this.trusts(claim.completeAsOf))
-      this.#claims.set(scopeName(claim.scope), { claim, at: this.event() });
+    if (this.trusts(claim.completeAsOf)) this.#claims.set(scopeName(claim.scope), { claim, at: this.event() });
   }
 
   /** Whether conclusions may rest on what was read since then: no later answer stays unproven for ever. */

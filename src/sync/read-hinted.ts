@@ -41,8 +41,7 @@ export async function readHinted(
     walkNeeded: result.outcome === 'full-needed',
   });
   const whole = keys.includes('');
-  const first =
-    !whole && isOrdered() && keys.every((key) => known.has(key)) ? await reread(reading, keys) : undefined;
+  const first = !whole && isOrdered() && keys.every((key) => known.has(key)) ? await reread(reading, keys) : undefined;
   // A row that is not in its place is gone, or the list has another order: a poll may show it.
   if (first !== undefined && !keys.some((key) => first.covers(key) && !first.result.seen.has(key)))
     return outcomeOf(first.result, first.covers);

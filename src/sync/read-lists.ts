@@ -161,9 +161,7 @@ export class ListsReader {
         await mirror.endWalk(fence, scope, { scope: { failure: null, polledAt: since } }, undefined);
         continue;
       }
-      const why = listed
-        ? `although ${parents.path('')} shows it`
-        : 'and whether it is gone is not known yet';
+      const why = listed ? `although ${parents.path('')} shows it` : 'and whether it is gone is not known yet';
       const message = `list ${key}: GET ${lists.path(key)} answers ${status} ${why}`;
       error ??= new RequestRefused(message, status);
       const failure = { message, at: new Date(clock.now()) };

@@ -19,13 +19,7 @@ import type { EarlyRuns } from './early-runs.ts';
 import { both, pollScope, readAll, readWhole } from './read-scope.ts';
 import { carryingFreed, type ReadingContext } from './reading-context.ts';
 import type { SessionPool } from './scope-session.ts';
-import {
-  EMPTY_OUTCOME,
-  type ReadOutcome,
-  readOutcomeOf,
-  type ScopeReading,
-  type WalkResult,
-} from './walk-result.ts';
+import { EMPTY_OUTCOME, type ReadOutcome, readOutcomeOf, type ScopeReading, type WalkResult } from './walk-result.ts';
 
 export interface ReadRequest extends Pick<ScopeReading, 'signal' | 'accept'> {
   /**

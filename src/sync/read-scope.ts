@@ -159,9 +159,7 @@ async function readAgain(
     const missing = await context.store.liveKeysMissing(session.scope, (key) => since.has(key));
     // If rows are missing, or pages may suspect some, it goes on to the end. Otherwise a row that moved there
     // meanwhile would pass for gone, in an order that only looks trustworthy (test/model: `sink`).
-    return (
-      missing.length === 0 && !since.lost && rest.walk.restarts === 0 && orderGrade(memory) !== 'trusted'
-    );
+    return missing.length === 0 && !since.lost && rest.walk.restarts === 0 && orderGrade(memory) !== 'trusted';
   };
   const again = await readAll(reading, { enough, countsFrom });
   const read = both(rest, again);
@@ -219,11 +217,7 @@ function interruptedWalk({ fullWalk }: ScopeSession, now: number): Checkpoint | 
 }
 
 /** Keys of unfinished rows that are due at `now`. */
-async function dueRows(
-  { context, session }: ScopeReading,
-  memory: ScopeMemory,
-  now: number,
-): Promise<string[]> {
+async function dueRows({ context, session }: ScopeReading, memory: ScopeMemory, now: number): Promise<string[]> {
   if (usableDirection(memory) === null) return [];
   const horizon = refreshHorizon(memory.refreshed, now);
   const rows = await context.store.unfinishedRows(session.scope, new Date(now - horizon));

@@ -2,13 +2,7 @@ import type { Clock } from '@research-mirror/runtime/clock';
 import type { KeyStore } from '@research-mirror/runtime/kept-keys';
 import type { Mirror } from '../mirror/mirror.ts';
 import type { ChangedTable, PageRecord } from '../mirror/page-record.ts';
-import type {
-  DeletionsJudged,
-  PageWritten,
-  SuspectsWait,
-  WalkEnded,
-  WalkStarted,
-} from '../model/sync-events.ts';
+import type { DeletionsJudged, PageWritten, SuspectsWait, WalkEnded, WalkStarted } from '../model/sync-events.ts';
 import type { Fence } from '../postgres/fenced.ts';
 import type { AccountSource } from './account-source.ts';
 import type { AccountStore } from './account-store.ts';

@@ -25,11 +25,7 @@ it.each([
 
 it('a cron line runs next in the first later minute that node-cron matches', () => {
   const field = (least: number, most: number): fc.Arbitrary<string> =>
-    fc.oneof(
-      fc.constant('*'),
-      fc.constantFrom('*/7', '*/2'),
-      fc.integer({ min: least, max: most }).map(String),
-    );
+    fc.oneof(fc.constant('*'), fc.constantFrom('*/7', '*/2'), fc.integer({ min: least, max: most }).map(String));
   const line = fc
     .tuple(
       field(0, 59),

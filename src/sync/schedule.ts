@@ -117,12 +117,7 @@ export function createSchedule({ cron }: Pick<Config, 'cron'>) {
 }
 
 /** The account's first run after `now`: the line's own run may be past, and the account's place still to come. */
-function nextSpread(
-  line: CronLine | undefined,
-  spread: typeof SPREAD.poll,
-  share: number,
-  now: Date,
-): Date | null {
+function nextSpread(line: CronLine | undefined, spread: typeof SPREAD.poll, share: number, now: Date): Date | null {
   if (line === undefined) return null;
   let run = line.next(new Date(now.getTime() - spread.longestMs));
   while (run !== null) {

@@ -40,8 +40,7 @@ function played(answers: readonly WalkAnswer[], how: Partial<typeof DEFAULTS & t
     session.memory = at.memory;
     const keys = answer.type === 'page' ? answer.keys.filter((key) => key !== undefined) : [];
     const items = keys.map((key) => ({ source: '{}', state: 'finished' as const, key, problem: undefined }));
-    const came =
-      answer.type === 'page' ? { items, hasMore: answer.hasMore, nextCursor: undefined } : undefined;
+    const came = answer.type === 'page' ? { items, hasMore: answer.hasMore, nextCursor: undefined } : undefined;
     proofs.pageCame(at.walk, came, keys);
     const end = at.ask.type === 'end' ? at.ask : undefined;
     proofs.pageWritten(at.walk, end, at.page?.proof ?? null, { ...WRITTEN, ...wrote });

@@ -104,8 +104,7 @@ class WalkRun {
     try {
       const end = await this.#readAll(begun);
       outcome = this.#parentDeleted ? 'parent-deleted' : end.outcome;
-      if (end.outcome === 'failed')
-        error = new RequestRefused(end.reason ?? 'the walk failed', end.status ?? 0);
+      if (end.outcome === 'failed') error = new RequestRefused(end.reason ?? 'the walk failed', end.status ?? 0);
       ({ status } = end);
     } catch (cause) {
       if (cause instanceof LeaseLost) throw cause;
@@ -164,16 +163,12 @@ class WalkRun {
     const { session, signal } = this.#reading;
     const { answer, page } = answered;
     const before = this.#walk;
-    const stepped = await this.#resolve(
-      step(before, session.memory, answer, this.#reading.context.clock.now()),
-    );
+    const stepped = await this.#resolve(step(before, session.memory, answer, this.#reading.context.clock.now()));
     const { walk } = stepped;
     const keys = (page?.items ?? []).flatMap(({ key }) => (key === undefined ? [] : [key]));
     if (walk.kind !== 'full') for (const key of keys) if (this.#seen.size < MOST_SEEN) this.#seen.add(key);
     this.#proofs.pageCame(walk, page, keys);
-    const ask: PageAsk | End = (await this.#isEnough(stepped))
-      ? { type: 'end', outcome: 'reached' }
-      : stepped.ask;
+    const ask: PageAsk | End = (await this.#isEnough(stepped)) ? { type: 'end', outcome: 'reached' } : stepped.ask;
     const end = ask.type === 'end' ? ask : undefined;
     const next = ask.type === 'page' && !this.#isOver(before) ? this.#turn(ask) : undefined;
     try {
@@ -340,8 +335,7 @@ export async function askPage(
     const answer = { type: 'page' as const, keys, hasMore, nextCursor, ageMs };
     return { answer, page, sentAfter: sentAfter - ageMs };
   } catch (error) {
-    if (error instanceof AnswerTooLarge)
-      return { answer: { type: 'too-large' as const }, page: undefined, sentAfter };
+    if (error instanceof AnswerTooLarge) return { answer: { type: 'too-large' as const }, page: undefined, sentAfter };
     if (!(error instanceof RequestRefused)) throw error;
     const answer = { type: 'refused' as const, status: error.status, message: messageOf(error) };
     return { answer, page: undefined, sentAfter };

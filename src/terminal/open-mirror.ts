@@ -198,8 +198,7 @@ export async function serviceConfig(shell: Shell, demo: boolean): Promise<Servic
   const folder = demoFolder(config);
   const running = await runningDemo(folder);
   if (running !== undefined) {
-    if (!demo)
-      shell.err.write('(this is about the demo, which runs here: no account of yours is configured)\n');
+    if (!demo) shell.err.write('(this is about the demo, which runs here: no account of yours is configured)\n');
     return demoConfig(config, folder, running);
   }
   if (demo) throw new Unusable('no demo runs here: "research-mirror demo"');

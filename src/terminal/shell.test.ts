@@ -2,15 +2,7 @@ import { Unusable } from '@research-mirror/runtime/errors';
 import { Stopped } from '@research-mirror/runtime/service';
 import { expect, it } from 'vitest';
 import { KeyRefused } from '../model/errors.ts';
-import {
-  exitCodeOf,
-  failureText,
-  hasColour,
-  interrupts,
-  OutputClosed,
-  terminalOf,
-  UsageError,
-} from './shell.ts';
+import { exitCodeOf, failureText, hasColour, interrupts, OutputClosed, terminalOf, UsageError } from './shell.ts';
 
 it('a failure is printed in one line with its causes, and with its stack only when asked', () => {
   const error = new Unusable('the database refuses', { cause: new Error('no right') });

@@ -140,10 +140,7 @@ export function roomIn(terminal: Terminal, signal: AbortSignal): Promise<void> |
 }
 
 /** A stream of the process. A file gets each text whole: Node's stream ignores a partial write on a full disk. */
-export function wholeOutput(
-  stream: Terminal & { readonly fd: number },
-  onError: (error: Error) => void,
-): Terminal {
+export function wholeOutput(stream: Terminal & { readonly fd: number }, onError: (error: Error) => void): Terminal {
   if (!fstatSync(stream.fd).isFile()) return stream;
   return {
     write: (text) => {

@@ -49,9 +49,7 @@ export function formatRecords(titles: readonly string[], rows: readonly (readonl
     names.map((name, at) => `${pad(name, size, false)}${GAP}${printable(row[at] ?? '')}`.trimEnd()),
   );
   const rule = Math.min(width, widest(records.flat()));
-  return records
-    .map((lines, index) => `${[`─[ ${index + 1} ]`.padEnd(rule, '─'), ...lines].join('\n')}\n`)
-    .join('');
+  return records.map((lines, index) => `${[`─[ ${index + 1} ]`.padEnd(rule, '─'), ...lines].join('\n')}\n`).join('');
 }
 
 /** Escapes control characters as in JSON: a value must not control the terminal. */
@@ -122,9 +120,7 @@ export function printList(
   const { json, rows, none, below } = list;
   const scrub = (text: string | null): string | null => text && shell.scrubber.scrub(text);
   // Secrets are hidden before cells are cut: the beginning of a secret can't be recognized.
-  const shown = rows.map((row) =>
-    Object.fromEntries(Object.entries(row).map(([title, cell]) => [title, scrub(cell)])),
-  );
+  const shown = rows.map((row) => Object.fromEntries(Object.entries(row).map(([title, cell]) => [title, scrub(cell)])));
   const table = (): string => `${formatList(shown, widthOfTerminal(shell.out))}${below}`;
   say(shell, json ?? (rows.length === 0 ? none : table()));
   return EXIT.DONE;

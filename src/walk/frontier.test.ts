@@ -9,8 +9,7 @@ const to = (frontier: Frontier | null, key: number, at: number): Frontier =>
 /** A frontier that polls moved by 10 keys each minute from 0 on. */
 function moved(minutes: number): Frontier {
   let frontier = to(null, 1000, 0);
-  for (let minute = 1; minute <= minutes; minute += 1)
-    frontier = to(frontier, 1000 + 10 * minute, minute * MINUTE);
+  for (let minute = 1; minute <= minutes; minute += 1) frontier = to(frontier, 1000 + 10 * minute, minute * MINUTE);
   return frontier;
 }
 

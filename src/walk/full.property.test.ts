@@ -35,20 +35,16 @@ it('a full walk reads every row that existed throughout, crashes or not', () => 
 
 it('a full walk earns an order only while every page since it began agrees with it', () => {
   fc.assert(
-    fc.property(
-      variants('updated', 'score', 'shuffled'),
-      fc.array(script, { maxLength: 5 }),
-      (variant, scripts) => {
-        const source = new WalkSource(variant, 30);
-        const client = new WalkClient(source);
-        for (const steps of scripts) {
-          client.pages.length = 0;
-          const end = client.run(client.beginFull(), ENOUGH, playing(source, steps));
-          if (client.pages.some(disordered)) expect(client.grade).toBe('none');
-          expect(end?.outcome).toMatch(/complete|failed/);
-        }
-      },
-    ),
+    fc.property(variants('updated', 'score', 'shuffled'), fc.array(script, { maxLength: 5 }), (variant, scripts) => {
+      const source = new WalkSource(variant, 30);
+      const client = new WalkClient(source);
+      for (const steps of scripts) {
+        client.pages.length = 0;
+        const end = client.run(client.beginFull(), ENOUGH, playing(source, steps));
+        if (client.pages.some(disordered)) expect(client.grade).toBe('none');
+        expect(end?.outcome).toMatch(/complete|failed/);
+      }
+    }),
     { numRuns: runs(60, 300) },
   );
 });

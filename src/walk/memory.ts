@@ -157,9 +157,7 @@ export function observeChanges(
       compareInList(keyType, direction, row.key, below.key) < 0;
     if (steady && inPlaceHere) inPlace += 1;
   }
-  return inPlace === evidence.inPlace
-    ? evidence
-    : { ...evidence, inPlace: Math.min(needed.inPlace, inPlace) };
+  return inPlace === evidence.inPlace ? evidence : { ...evidence, inPlace: Math.min(needed.inPlace, inPlace) };
 }
 
 /**
@@ -284,11 +282,7 @@ export function afterRefresh(refreshed: RefreshTimes, horizon: number, began: nu
  * Whether an unfinished row is due in a refresh with this horizon.
  * @param row `since`: when it last changed, milliseconds since the epoch; `failed`: by `stateClass`
  */
-export function dueForRefresh(
-  row: { since: number; failed: boolean },
-  horizon: number,
-  now: number,
-): boolean {
+export function dueForRefresh(row: { since: number; failed: boolean }, horizon: number, now: number): boolean {
   return now - row.since < (row.failed ? HOUR : horizon);
 }
 

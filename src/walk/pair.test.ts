@@ -30,9 +30,7 @@ describe('a pair of whole walks', () => {
     ['not one that came meanwhile', NO_SUSPECTS, [FIRST, SECOND], { kind: 'interval', at: SECOND.began + 1 }],
   ])('%s', (_, change, [previous, present], suspect, missing = MISSING) => {
     const suspects =
-      suspect === undefined
-        ? []
-        : [{ key: '7', kind: 'pair', at: 10_000, proven: false, ...suspect } as const];
+      suspect === undefined ? [] : [{ key: '7', kind: 'pair', at: 10_000, proven: false, ...suspect } as const];
     expect(judgePair(previous, present, { missing, suspects, gracePeriodMs: GRACE_PERIOD })).toEqual(change);
   });
 });

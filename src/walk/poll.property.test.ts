@@ -1,13 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import {
-  ENOUGH,
-  operate,
-  operation,
-  playing,
-  script,
-  variants,
-} from '../../test/support/walks/walk-arbitraries.ts';
+import { ENOUGH, operate, operation, playing, script, variants } from '../../test/support/walks/walk-arbitraries.ts';
 import { type ClientSource, WalkClient, type Running } from '../../test/support/walks/walk-client.ts';
 import { WalkSource, type ListVariant } from '../../test/support/walks/walk-source.ts';
 import { OVERLAP } from './frontier.ts';
@@ -73,11 +66,7 @@ describe('a poll', () => {
         for (const { walk, requests, steps, pause } of acts) {
           client.now += pause;
           const between = playing(source, steps);
-          client.run<FullWalk | PollWalk>(
-            walk === 'poll' ? client.beginPoll() : client.beginFull(),
-            requests,
-            between,
-          );
+          client.run<FullWalk | PollWalk>(walk === 'poll' ? client.beginPoll() : client.beginFull(), requests, between);
         }
         expect(client.run(client.beginPoll(), ENOUGH)?.outcome).toMatch(/reached|complete/);
         expect(missing(source, client)).toEqual([]);
@@ -112,11 +101,7 @@ describe('a poll', () => {
             cache.answers = cached;
           };
           const most = goesOn ? ENOUGH : requests.length;
-          client.run<FullWalk | PollWalk>(
-            walk === 'poll' ? client.beginPoll() : client.beginFull(),
-            most,
-            between,
-          );
+          client.run<FullWalk | PollWalk>(walk === 'poll' ? client.beginPoll() : client.beginFull(), most, between);
         }
         cache.answers = false;
         client.now += OVERLAP;

@@ -53,8 +53,7 @@ export function stepPoll(asked: PollWalk, taken: WalkedPage<PollWalk>, now: numb
   const direction = usableDirection(memory);
   const needed = walk.part === 'tail' ? 'rising' : 'falling';
   if (walk.part === 'look' ? verdict !== 'stuck' : direction !== needed) {
-    const reason =
-      walk.part === 'look' ? 'the order of the list is not known' : 'the list contradicted its order';
+    const reason = walk.part === 'look' ? 'the order of the list is not known' : 'the list contradicted its order';
     return { walk, memory, ask: { type: 'end', outcome: 'full-needed', reason } };
   }
   if (verdict === 'stuck') {
@@ -80,8 +79,7 @@ function stepDown(walk: PollWalk, memory: ScopeMemory, verdict: 'on' | 'end', no
   const asOf = readAsOf(walk);
   const after = walk.recent.at(-1);
   const done =
-    verdict === 'end' ||
-    (low !== null && after !== undefined && compareKeys(memory.keyType, after, low) <= 0);
+    verdict === 'end' || (low !== null && after !== undefined && compareKeys(memory.keyType, after, low) <= 0);
   if (!done) {
     const open = after === undefined ? memory.open : { first, at, asOf, after, low };
     return goOn(walk, { ...memory, open });
@@ -107,8 +105,7 @@ function stepTail(walk: PollWalk, memory: ScopeMemory, verdict: 'on' | 'end', no
     return goOn(walk, { ...memory, open });
   }
   const key = last ?? memory.frontier?.key;
-  const frontier =
-    key === undefined ? null : advance(memory.keyType, memory.frontier, { key, at: now, asOf });
+  const frontier = key === undefined ? null : advance(memory.keyType, memory.frontier, { key, at: now, asOf });
   return endWith(walk, { ...memory, open: null, frontier }, 'reached');
 }
 

@@ -88,9 +88,7 @@ function judged(parts: Partial<Parameters<typeof judgePage>[0]>) {
   });
 }
 
-const suspects = (kind: SuspectKind, at = 0, proven = false): SuspectedDeletion[] => [
-  { key: '7', kind, at, proven },
-];
+const suspects = (kind: SuspectKind, at = 0, proven = false): SuspectedDeletion[] => [{ key: '7', kind, at, proven }];
 const missing = (changedAt = 0) => [{ key: '7', changedAt }];
 const add = (kind: SuspectKind) => ({ ...NO_SUSPECTS, add: [{ key: '7', kind }] });
 const PROVEN = { ...NO_SUSPECTS, prove: ['7'] };
@@ -106,11 +104,7 @@ it.each<[string, Partial<Parameters<typeof judgePage>[0]>, object]>([
   ['one changed the grace period ago', { proof: SNAPSHOT, missing: missing(LATE - 1) }, add('snapshot')],
   ['of a snapshot, in an interval', { proof: INTERVAL, suspects: suspects('snapshot') }, add('interval')],
   ['of an interval, in a snapshot', { proof: SNAPSHOT, suspects: suspects('interval') }, PROVEN],
-  [
-    'of an interval, in a snapshot against the order',
-    CONTRADICTING,
-    { ...add('snapshot'), withdrawOrdered: true },
-  ],
+  ['of an interval, in a snapshot against the order', CONTRADICTING, { ...add('snapshot'), withdrawOrdered: true }],
 ])('judging a page suspects or proves what it lacks: %s', (_, parts, change) => {
   expect(judged({ missing: missing(), ...parts })).toEqual(change);
 });
@@ -127,13 +121,10 @@ it.each<[readonly string[], SuspectedDeletion[], number?]>([
   [['7'], suspects('snapshot', SENT + 1)],
   [['7'], suspects('snapshot', SENT), 1_000],
   [['7'], suspects('returned', SENT + 1), 1_000],
-])(
-  'judging a page withdraws %j, none by a copy from before the suspicion: %j',
-  (withdraw, doubted, ageMs) => {
-    const served = ageMs === undefined ? undefined : { date: undefined, ageMs };
-    expect(judged({ seen: ['7'], served, suspects: doubted }).withdraw).toEqual(withdraw);
-  },
-);
+])('judging a page withdraws %j, none by a copy from before the suspicion: %j', (withdraw, doubted, ageMs) => {
+  const served = ageMs === undefined ? undefined : { date: undefined, ageMs };
+  expect(judged({ seen: ['7'], served, suspects: doubted }).withdraw).toEqual(withdraw);
+});
 
 it('judging a page suspects only what a confirming walk was sent for, and proves what is suspected already', () => {
   const rows = ['6', '7', '8'].map((key) => ({ key, changedAt: 0 }));
@@ -157,10 +148,9 @@ it('judging a page proves nothing that was seen or that has no first proof that 
     proof: fc.constantFrom(null, SNAPSHOT, INTERVAL, { ...INTERVAL, raises: ['1'] }),
     contradiction: fc.boolean(),
     seen: fc.subarray(keys),
-    suspects: fc.uniqueArray(
-      fc.record({ key: fc.constantFrom(...keys), kind, at: time, proven: fc.boolean() }),
-      { selector: ({ key }) => key },
-    ),
+    suspects: fc.uniqueArray(fc.record({ key: fc.constantFrom(...keys), kind, at: time, proven: fc.boolean() }), {
+      selector: ({ key }) => key,
+    }),
     changes: fc.array(time, { minLength: 4, maxLength: 4 }),
     deferred: fc.subarray(keys),
   });

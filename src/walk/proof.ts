@@ -1,10 +1,4 @@
-import type {
-  AbsenceProof,
-  MissingRow,
-  SuspectChange,
-  SuspectedDeletion,
-  SuspectKind,
-} from '../model/absence.ts';
+import type { AbsenceProof, MissingRow, SuspectChange, SuspectedDeletion, SuspectKind } from '../model/absence.ts';
 import { isCopy, type AnswerDate } from '../model/page.ts';
 import { orderGrade, type ScopeMemory } from './memory.ts';
 import { isSecondProof } from './whole-walk.ts';

@@ -139,11 +139,7 @@ export function itemsOfFullPage(limit: number | null): number {
  * @param accepted the limit that the service accepts or may accept
  * @param wanted items that are needed, even if they may not fit
  */
-export function limitToAsk(
-  { fits, well }: PageLimit,
-  accepted: number | null,
-  wanted?: number,
-): number | null {
+export function limitToAsk({ fits, well }: PageLimit, accepted: number | null, wanted?: number): number | null {
   if (wanted !== undefined) return wanted < itemsOfFullPage(accepted) ? wanted : accepted;
   if (fits === null) return accepted;
   const greater = SIZES.findLast((size) => size > fits) ?? fits;

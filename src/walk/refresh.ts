@@ -68,11 +68,7 @@ function jump<W extends Covering>(walk: W, memory: ScopeMemory): Step<W> {
 }
 
 /** Keys in the list's order, the one nearest to the top first. */
-function inListOrder(
-  memory: ScopeMemory,
-  direction: ListDirection,
-  keys: readonly string[],
-): readonly string[] {
+function inListOrder(memory: ScopeMemory, direction: ListDirection, keys: readonly string[]): readonly string[] {
   return keys.toSorted((a, b) => compareInList(memory.keyType, direction, a, b));
 }
 
@@ -109,11 +105,7 @@ export function beginConfirm(
  * (`full-needed`): two whole walks have to prove the rest.
  * @param asked the walk at the time of the request
  */
-export function stepConfirm(
-  asked: ConfirmWalk,
-  taken: WalkedPage<ConfirmWalk>,
-  now: number,
-): Step<ConfirmWalk> {
+export function stepConfirm(asked: ConfirmWalk, taken: WalkedPage<ConfirmWalk>, now: number): Step<ConfirmWalk> {
   const { reading: walk, memory, snapshot, contradiction } = taken;
   if (snapshot) {
     const whole = afterComplete(memory, walk, { snapshot, clean: !contradiction, now });

@@ -1,12 +1,6 @@
 import type { PagePlace } from '../model/page.ts';
 import { acceptedLimit, limitOf, withMoreItems } from './checkpoint.ts';
-import {
-  compareInList,
-  type ListDirection,
-  observeOrder,
-  type ScopeMemory,
-  usableDirection,
-} from './memory.ts';
+import { compareInList, type ListDirection, observeOrder, type ScopeMemory, usableDirection } from './memory.ts';
 import { proofOf } from './proof.ts';
 import { afterPage, askedAfter, itemsOfFullPage, type Position, type Reading, RECENT } from './reading.ts';
 import type { TakenPage, WalkAnswer } from './walk.ts';
@@ -165,9 +159,7 @@ function freshKeys(
 ): readonly string[] {
   const last = reading.recent.at(-1) ?? askedAfter(reading);
   if (direction !== null) {
-    return last === null
-      ? keys
-      : keys.filter((key) => compareInList(memory.keyType, direction, key, last) > 0);
+    return last === null ? keys : keys.filter((key) => compareInList(memory.keyType, direction, key, last) > 0);
   }
   return keys.filter((key) => key !== reading.cursor && !reading.recent.includes(key));
 }

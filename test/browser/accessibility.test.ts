@@ -112,10 +112,7 @@ describe.runIf(isBrowserTested())('for who hears it', () => {
     let report = sampleReport();
     const page = await open(() => report);
     const announced = page.locator('[aria-live], [role=status], [role=alert], [role=log]');
-    expect(await announced.allInnerTexts()).toEqual([
-      expect.stringMatching(/^(?:live)?$/),
-      'The mirror is healthy',
-    ]);
+    expect(await announced.allInnerTexts()).toEqual([expect.stringMatching(/^(?:live)?$/), 'The mirror is healthy']);
     await page.evaluate('window.region = document.querySelector("main [role=status]")');
     report = sampleReport({ healthy: false, problems: [sampleProblem()] });
     await page.locator('.problems').waitFor();

@@ -100,9 +100,7 @@ export function firstLook(): StatusReport {
       sampleAccount({
         userId: '1001',
         walks: [],
-        collections: COLLECTION_NAMES.map((name) =>
-          sampleCollection({ collection: name, liveRows: LIVE_ROWS[name] }),
-        ),
+        collections: COLLECTION_NAMES.map((name) => sampleCollection({ collection: name, liveRows: LIVE_ROWS[name] })),
         credits: { left: '36466.71', burntLastDay: '145.00' },
         webhook: NO_WEBHOOK,
         submissions: NO_SUBMISSIONS,

@@ -70,9 +70,7 @@ describe.runIf(isBrowserTested())('the status page', () => {
     let rows = 100;
     const report = (): StatusReport =>
       sampleReport({
-        accounts: ['42', '43'].flatMap((userId) =>
-          withRows(rows).accounts.map((account) => ({ ...account, userId })),
-        ),
+        accounts: ['42', '43'].flatMap((userId) => withRows(rows).accounts.map((account) => ({ ...account, userId }))),
       });
     const { page, complaints } = await browser.open((await serve(report)).url());
     await page.getByRole('link', { name: '43' }).click();

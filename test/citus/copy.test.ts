@@ -12,10 +12,7 @@ it('a copy of a distributed mirror has every row of every node, on one server', 
   for (const userId of ['1', '2', '3', '4']) {
     const account = await MirroredAccount.make(spread, userId);
     await account.single('{"email": "a@example.com", "credits": 12.50}');
-    await account.page(
-      'research_jobs',
-      '[{"job_id":1,"status":"a"},{"job_id":2,"score":0.12345678901234567890123}]',
-    );
+    await account.page('research_jobs', '[{"job_id":1,"status":"a"},{"job_id":2,"score":0.12345678901234567890123}]');
     await account.page('research_jobs', '[{"job_id":1,"status":"b","later":7}]');
     await account.page('lists', '[{"list_id":9}]');
     await account.page('list_items', '[{"id":"i1","domain":"a.example"}]', { parent: '9' });

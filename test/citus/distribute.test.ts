@@ -36,11 +36,7 @@ afterEach(async () => {
 const run = async <Row>(text: string): Promise<Row[]> => (await open.db.sql<Row>`${sql.raw(text)}`).rows;
 
 /** @param stopAt is told each step, and ends it there where it is true */
-function distribute({
-  dryRun = false,
-  stopAt = (words: string): boolean => words === '',
-  db = open.db,
-} = {}) {
+function distribute({ dryRun = false, stopAt = (words: string): boolean => words === '', db = open.db } = {}) {
   const stop = new AbortController();
   const onStep = (words: string): void => {
     if (stopAt(words)) stop.abort(new Error('stopped'));
@@ -55,8 +51,7 @@ const joinCluster = () => makeCluster(plain.url, workers());
 const accountOf = (userId: string) => MirroredAccount.make({ ...open, ...plain }, userId);
 const distributed = () => run('select from pg_dist_partition');
 /** Bytes that the table of jobs has beside its shards. */
-const left = async () =>
-  (await run<{ n: number }>(`select pg_relation_size('mirror.research_jobs')::int as n`))[0]?.n;
+const left = async () => (await run<{ n: number }>(`select pg_relation_size('mirror.research_jobs')::int as n`))[0]?.n;
 
 function page(from: number, count: number, status = 'done'): string {
   return JSON.stringify(
@@ -126,9 +121,7 @@ describe('distribute', () => {
       // A login from before Citus is named, and reads once an administrator has made it on the workers.
       expect(done.missingLogins).toEqual([reader.name]);
       await onEachNode(workers(), `${ALONE}; create role ${reader.name} login in role mirror_reader`);
-      expect(
-        await run('select _user_id, count(*)::int as n from mirror.research_jobs group by 1 order by 1'),
-      ).toEqual([
+      expect(await run('select _user_id, count(*)::int as n from mirror.research_jobs group by 1 order by 1')).toEqual([
         { _user_id: '7', n: 50 },
         { _user_id: '8', n: (pages + 1) * 10 },
       ]);
@@ -259,9 +252,7 @@ describe('distribute', () => {
     await joinCluster();
     await run(`select create_distributed_table('mirror.account', '_user_id', shard_count => 4)`);
     const { tables } = await distribute();
-    expect(tables.filter(({ outcome }) => outcome === 'there').map(({ name }) => name)).toEqual([
-      'mirror.account',
-    ]);
+    expect(tables.filter(({ outcome }) => outcome === 'there').map(({ name }) => name)).toEqual(['mirror.account']);
     expect(await run('select distinct colocationid from pg_dist_partition')).toHaveLength(1);
   });
 

@@ -35,8 +35,7 @@ async function shard() {
   const workers = inject('testServer').workers.map((url) => new URL(url));
   const worker = workers.find(({ port }) => port === String(found?.port));
   const other = workers.find((each) => each !== worker);
-  if (found === undefined || worker === undefined || other === undefined)
-    throw new Error('account 7 has no shard');
+  if (found === undefined || worker === undefined || other === undefined) throw new Error('account 7 has no shard');
   return { ...found, worker, other };
 }
 
@@ -147,9 +146,7 @@ describe('a mirror whose nodes fail and move', () => {
       const store = createBudgetStore(again.db, account.fence);
       const block = { group: 'other', blockId: 1, size: 5, validForMs: 10_000 } as const;
       const { now } = await store.reserve('key', block, { keyHash: 'key', blocks: [], learnt: [] });
-      const [here] = await run<{ ms: number }>(
-        'select (extract(epoch from clock_timestamp()) * 1000)::float8 as ms',
-      );
+      const [here] = await run<{ ms: number }>('select (extract(epoch from clock_timestamp()) * 1000)::float8 as ms');
       const loaded = await store.load('key');
       expect(now - (here?.ms ?? 0)).toBeGreaterThan(4_000);
       expect(loaded.now).toBeGreaterThanOrEqual(now);

@@ -42,9 +42,7 @@ describe('the compose file', () => {
   });
 
   it('leaves to the image what the image sets', () => {
-    const set = [...read('Dockerfile').matchAll(/^.* ((?:MIRROR|LOG|DATABASE)_[A-Z_]+)=/gm)].map(
-      ([, name]) => name,
-    );
+    const set = [...read('Dockerfile').matchAll(/^.* ((?:MIRROR|LOG|DATABASE)_[A-Z_]+)=/gm)].map(([, name]) => name);
     expect(new Set(set)).toEqual(new Set(OF_THE_IMAGE));
   });
 

@@ -10,10 +10,7 @@ export type ComposeProject = Awaited<ReturnType<typeof composeProject>>;
  * The compose file as a project of its own, on free ports, with nothing of the developer's configuration.
  * @param given what an operator would have in .env @param files besides docker-compose.yml, in the repository's root
  */
-export async function composeProject(
-  given: Readonly<Record<string, string>> = {},
-  ...files: readonly string[]
-) {
+export async function composeProject(given: Readonly<Record<string, string>> = {}, ...files: readonly string[]) {
   const [httpPort, postgresPort] = [await nonEphemeralPort(), await nonEphemeralPort()];
   // Empty counts as not set, and goes before a developer's .env, which may hold a real account.
   const unset = Object.fromEntries(VARIABLES.map((name) => [name, '']));
@@ -42,9 +39,7 @@ export async function composeProject(
 }
 
 /** The plugin, or the program of its own that older installations have. */
-async function composeProgram(
-  run: (command: readonly string[]) => Promise<CommandOutcome>,
-): Promise<string[]> {
+async function composeProgram(run: (command: readonly string[]) => Promise<CommandOutcome>): Promise<string[]> {
   for (const program of [['docker', 'compose'], ['docker-compose']]) {
     if ((await run([...program, 'version'])).code === 0) return program;
   }

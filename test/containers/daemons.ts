@@ -44,8 +44,7 @@ export async function runDaemons(folder: string, accounts: number, count: number
   };
   const secretFolder = join(folder, 'secret');
   mkdirSync(secretFolder);
-  for (const [name, text] of Object.entries(secrets))
-    writeFileSync(join(secretFolder, name), text, { mode: 0o440 });
+  for (const [name, text] of Object.entries(secrets)) writeFileSync(join(secretFolder, name), text, { mode: 0o440 });
   const { runAsUser, runAsGroup } = spec.securityContext;
   await executeWell(['chown', '-R', `0:${runAsGroup}`, secretFolder]);
   chmodSync(secretFolder, 0o750);
@@ -100,8 +99,7 @@ export async function runDaemons(folder: string, accounts: number, count: number
       ...args,
     ]);
   };
-  const remove = (name: string): Promise<string> =>
-    executeWell(['docker', 'rm', '--force', '--volumes', name]);
+  const remove = (name: string): Promise<string> => executeWell(['docker', 'rm', '--force', '--volumes', name]);
   return {
     pods,
     secrets,
@@ -112,9 +110,7 @@ export async function runDaemons(folder: string, accounts: number, count: number
     async stop(pod: Pod): Promise<void> {
       const grace = String(spec.terminationGracePeriodSeconds);
       await executeWell(['docker', 'stop', '--time', grace, pod.name]);
-      const code = (
-        await executeWell(['docker', 'inspect', '--format', '{{.State.ExitCode}}', pod.name])
-      ).trim();
+      const code = (await executeWell(['docker', 'inspect', '--format', '{{.State.ExitCode}}', pod.name])).trim();
       await remove(pod.name);
       if (code !== '0') throw new Error(`${pod.name} ended with ${code}`);
     },
@@ -130,8 +126,7 @@ export async function runDaemons(folder: string, accounts: number, count: number
       return stdout + stderr;
     },
     async end(): Promise<void> {
-      for (const name of [...pods.map((pod) => pod.name), sandbox, postgres])
-        await remove(name).catch(() => {});
+      for (const name of [...pods.map((pod) => pod.name), sandbox, postgres]) await remove(name).catch(() => {});
       await executeWell(['docker', 'network', 'rm', network]);
     },
   };

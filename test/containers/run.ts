@@ -43,9 +43,7 @@ for (const what of asked.length > 0 ? asked : ALL) {
   const begun = performance.now();
   const passed = (await (image === undefined ? databaseTests(what) : imageTests(what))) === 0;
   if (!passed) process.exitCode = 1;
-  lines.push(
-    `${name}: ${passed ? 'passed' : 'FAILED'} in ${Math.round((performance.now() - begun) / 1000)} s\n`,
-  );
+  lines.push(`${name}: ${passed ? 'passed' : 'FAILED'} in ${Math.round((performance.now() - begun) / 1000)} s\n`);
 }
 process.stdout.write(`\n${lines.join('')}`);
 

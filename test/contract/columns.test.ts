@@ -94,9 +94,7 @@ describe('columns', () => {
       { part_id: '2.5', type: 'numeric' },
     ]);
     expect(
-      await account.query(
-        'select distinct pg_typeof(part_id)::text as type from mirror.research_jobs_versions',
-      ),
+      await account.query('select distinct pg_typeof(part_id)::text as type from mirror.research_jobs_versions'),
     ).toEqual([{ type: 'numeric' }]);
   });
 

@@ -48,10 +48,7 @@ describe('sql', () => {
   const run = (...args: string[]): Promise<Outcome> => runProgram(args, asReader());
 
   it('prints a table, found without the schema’s name', async () => {
-    const { code, stdout, stderr } = await run(
-      'sql',
-      "select collection, field from columns where field = 'email'",
-    );
+    const { code, stdout, stderr } = await run('sql', "select collection, field from columns where field = 'email'");
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(stdout).toBe('collection  field\n──────────  ─────\naccount     email\n(1 row)\n');
   });
@@ -116,10 +113,7 @@ describe('sql', () => {
     ['commit; delete from sync_log', 'one statement at a time'],
     ['set transaction read write', 'must be set before any query'],
     ["select set_config('transaction_read_only', 'off', true)", 'must be set before any query'],
-    [
-      'do $$ begin set transaction read write; delete from mirror.sync_log; end $$',
-      'must be set before any query',
-    ],
+    ['do $$ begin set transaction read write; delete from mirror.sync_log; end $$', 'must be set before any query'],
   ])('refuses to write: %s', async (statement, message) => {
     const { code, stderr } = await run('sql', statement);
     expect(code).toBe(1);
@@ -156,9 +150,7 @@ describe('status', () => {
   });
 
   it('is healthy when the polls are not late, and says what is mirrored', async () => {
-    await sql`insert into mirror_sync.account (_user_id, created_at) values (42, now())`.execute(
-      database.kysely,
-    );
+    await sql`insert into mirror_sync.account (_user_id, created_at) values (42, now())`.execute(database.kysely);
     await sql`
       insert into mirror._collections (_user_id, collection, live_rows, polled_at, next_poll_at, state)
       values (42, 'lists', 3, now(), now(), 'current')`.execute(database.kysely);

@@ -52,9 +52,7 @@ describe('events', () => {
     });
     expect(stderr).toContain('no daemon runs: it is read when one does');
     const { rows } = await sql<{ hint: string }>`
-      select collection || '/' || key as hint from mirror_sync.hint order by 1`.execute(
-      mirror.database.kysely,
-    );
+      select collection || '/' || key as hint from mirror_sync.hint order by 1`.execute(mirror.database.kysely);
     expect(rows.map(({ hint }) => hint)).toEqual(['lists/', 'research_jobs/9007199254740993']);
   });
 

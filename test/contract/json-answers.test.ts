@@ -111,8 +111,7 @@ describe('the answers of --json', () => {
   it.each(COMMANDS)('%s: a schema that names every field, so that a new one shows', (name) => {
     const text = readFileSync(join(SCHEMAS, `${name}.schema.json`), 'utf8');
     JSON.parse(text, (_, part: unknown) => {
-      if (typeof part !== 'object' || part === null || !('properties' in part) || !('type' in part))
-        return part;
+      if (typeof part !== 'object' || part === null || !('properties' in part) || !('type' in part)) return part;
       expect(part).toMatchObject({ type: 'object', additionalProperties: false });
       expect(part).toHaveProperty('required');
       return part;

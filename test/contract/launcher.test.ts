@@ -12,13 +12,7 @@ import {
 import { dirname, join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { sourceHash } from '../../bin/source-hash.js';
-import {
-  LAUNCHER,
-  makeFolder,
-  runProgram,
-  startProgram,
-  type Running,
-} from '../support/processes/program.ts';
+import { LAUNCHER, makeFolder, runProgram, startProgram, type Running } from '../support/processes/program.ts';
 
 const folder = makeFolder();
 const cwd = folder.path;
@@ -82,9 +76,7 @@ describe.each(OLDER_NODES)('the launcher under an older Node, where it %s', (how
       const script = readFileSync(`/proc/${pid}/cmdline`, 'utf8')
         .split('\0')
         .find((each) => /\.[jt]s$/.test(each));
-      expect([script === LAUNCHER, children !== '']).toEqual(
-        how === 'starts it' ? [true, true] : [false, false],
-      );
+      expect([script === LAUNCHER, children !== '']).toEqual(how === 'starts it' ? [true, true] : [false, false]);
       running.child.kill('SIGTERM');
       expect(await running.ended).toMatchObject({ code: 0, signal: null });
     },
@@ -136,10 +128,7 @@ describe('the launcher on a machine with a Node of its own', () => {
     expect(stderr).toMatch(
       /^machine's: --max-semi-space-size=\d+ --heap-growing-percent=\d+ .*--no-deprecation .*main/,
     );
-    const set = await started({ PATH: pinned, NODE_OPTIONS: '--max-semi-space-size=16' }, [
-      '--import',
-      itself,
-    ]);
+    const set = await started({ PATH: pinned, NODE_OPTIONS: '--max-semi-space-size=16' }, ['--import', itself]);
     expect(set).toMatchObject({ code: 0, stderr: '' });
     // As the compose file's container does, which has begun something in this process.
     const script = join(cwd, 'imports.mjs');

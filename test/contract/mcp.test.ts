@@ -33,10 +33,7 @@ async function call(name: string, parameters: object): Promise<{ error: boolean;
   return { error: isError, text: content.map(({ text }) => text).join('') };
 }
 
-async function rows(
-  name: string,
-  parameters: object,
-): Promise<{ rows: Record<string, string>[]; more: boolean }> {
+async function rows(name: string, parameters: object): Promise<{ rows: Record<string, string>[]; more: boolean }> {
   const { error, text } = await call(name, parameters);
   if (error) throw new Error(text);
   return JSON.parse(text) as { rows: Record<string, string>[]; more: boolean };
@@ -92,9 +89,7 @@ describe('mcp', () => {
   });
 
   it('runs a query with every digit, and says when there is more', async () => {
-    expect(
-      await rows('query', { sql: 'select job_id, price from research_jobs order by 1', limit: 1 }),
-    ).toEqual({
+    expect(await rows('query', { sql: 'select job_id, price from research_jobs order by 1', limit: 1 })).toEqual({
       rows: [{ job_id: '1', price: '1.10' }],
       more: true,
     });
@@ -120,9 +115,7 @@ describe('mcp', () => {
     await database.db
       .sql`insert into ${database.db.table('_collections')} (_user_id, collection) values (42, 'research_jobs')
       on conflict do nothing`;
-    expect((await rows('freshness', {})).rows).toMatchObject([
-      { _user_id: '42', collection: 'research_jobs' },
-    ]);
+    expect((await rows('freshness', {})).rows).toMatchObject([{ _user_id: '42', collection: 'research_jobs' }]);
     const { rows: changed } = await rows('changes', {
       user_id: '42',
       collection: 'research_jobs',

@@ -54,9 +54,7 @@ describe('operator_log', () => {
   ])('has who did %s %j, when, and to what', async (act, args, user, given) => {
     await run(...act.split(' '), ...args);
     const os = `${userInfo().username}@${hostname()}`;
-    expect(await told()).toEqual([
-      { user, act, given, who: true, os, program: programVersion(), recent: true },
-    ]);
+    expect(await told()).toEqual([{ user, act, given, who: true, os, program: programVersion(), recent: true }]);
   });
 
   it('has who cancelled and released submissions, by SQL too: then the login is all that is known', async () => {
@@ -102,8 +100,7 @@ describe('operator_log', () => {
 
   it('has nothing of an act that does not commit, and an act that it can’t store is not done', async () => {
     const state = async () =>
-      (await execute<{ state: string }>('select state from mirror_sync.account where _user_id = 42'))[0]
-        ?.state;
+      (await execute<{ state: string }>('select state from mirror_sync.account where _user_id = 42'))[0]?.state;
     await execute(`
       create function mirror_sync.refuse() returns trigger language plpgsql as $$ begin raise 'not today'; end $$;
       create constraint trigger refuse after update on mirror_sync.account

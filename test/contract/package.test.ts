@@ -107,10 +107,7 @@ describe('the package', () => {
     const metrics = await (await fetch(new URL('/metrics', page))).text();
     expect(metrics).toContain(`research_mirror_build_info{version="${version}"} 1`);
     await demo.until('mirrored: ');
-    const asked = await runProgram(
-      ['sql', '--csv', 'select sum(live_rows) > 0 as some from freshness'],
-      installed,
-    );
+    const asked = await runProgram(['sql', '--csv', 'select sum(live_rows) > 0 as some from freshness'], installed);
     expect(asked).toMatchObject({ code: 0, stdout: 'some\r\nt\r\n' });
     demo.child.kill('SIGINT');
     expect(await demo.ended).toMatchObject({ code: 0, signal: null });

@@ -23,8 +23,7 @@ function run(...args: readonly string[]) {
 }
 
 describe('release notes', () => {
-  const CHANGELOG =
-    '# Changelog\n\n## 1.10.0\n\n- ten\n\n### More\n\n- more\n\n## 1.1.0 – 2026-01-31\n\n- one\n';
+  const CHANGELOG = '# Changelog\n\n## 1.10.0\n\n- ten\n\n### More\n\n- more\n\n## 1.1.0 – 2026-01-31\n\n- one\n';
 
   it('are the section of just that version', () => {
     expect(notesOf(CHANGELOG, '1.10.0')).toBe('## 1.10.0\n\n- ten\n\n### More\n\n- more\n');
@@ -34,12 +33,7 @@ describe('release notes', () => {
   it.each([
     ['a version without a section', CHANGELOG, '1.1', 'no section "## 1.1"; it has 1.10.0, 1.1.0'],
     ['a changelog without sections', '# Changelog\n', '1.1.0', 'it has none at all'],
-    [
-      'a section without notes',
-      '## 1.2.0\n\n## 1.1.0\n\n- one\n',
-      '1.2.0',
-      '"## 1.2.0" of CHANGELOG.md is empty',
-    ],
+    ['a section without notes', '## 1.2.0\n\n## 1.1.0\n\n- one\n', '1.2.0', '"## 1.2.0" of CHANGELOG.md is empty'],
   ])('are refused for %s', (_, changelog, asked, message) => {
     expect(() => notesOf(changelog, asked)).toThrow(message);
   });
@@ -66,9 +60,7 @@ describe('release notes', () => {
     });
     const names = sbom.components.map(({ name }) => name);
     // Tools for development need undici, too; they themselves are not there, and what other platforms need is.
-    expect(names).toEqual(
-      expect.arrayContaining([...Object.keys(dependencies), ...Object.keys(optionalDependencies)]),
-    );
+    expect(names).toEqual(expect.arrayContaining([...Object.keys(dependencies), ...Object.keys(optionalDependencies)]));
     expect(names).not.toEqual(
       expect.arrayContaining([expect.stringMatching(/^(vitest|typescript|oxlint|rolldown|build)$/)]),
     );
@@ -85,11 +77,7 @@ describe('release notes', () => {
     ['no version', [], 'usage: '],
     ['too much', [version, 'made', 'more'], 'usage: '],
     ['an unknown version', ['9.9.9', 'never'], 'no section "## 9.9.9"'],
-    [
-      'an earlier version, whose packages were others',
-      ['0.1.0', 'never'],
-      `this checkout is version ${version}`,
-    ],
+    ['an earlier version, whose packages were others', ['0.1.0', 'never'], `this checkout is version ${version}`],
   ])('end with 2 and one line for %s, and write nothing', (_, args, message) => {
     const { status, stdout, stderr } = run(...args);
     expect({ status, stdout }).toEqual({ status: 2, stdout: '' });

@@ -73,9 +73,7 @@ describe('MIRROR_SCHEMA_DRIFT=freeze', () => {
     expect(await lines(account, colours)).toEqual(['1 red', '2 blue', '3 green']);
     const old = 'select job_id, colour from mirror.research_jobs_history';
     expect(await lines(account, old)).toEqual(['2 red']);
-    expect((await account.query(stamps)).filter((row) => (row as { job_id: string }).job_id !== '3')).toEqual(
-      before,
-    );
+    expect((await account.query(stamps)).filter((row) => (row as { job_id: string }).job_id !== '3')).toEqual(before);
   });
 
   it('accepts all of a table: the problem is over, and to accept again changes nothing', async () => {
@@ -106,9 +104,7 @@ describe('MIRROR_SCHEMA_DRIFT=freeze', () => {
     await account.page('research_jobs', '[{"job_id":4,"A size":"large"}]');
     const size = `select a_size, _raw ->> 'A size' from mirror.research_jobs where job_id = 4`;
     expect(await lines(account, size)).toEqual(['- large']);
-    expect(await lines(account, `select conflicts from mirror.columns where field = 'A size'`)).toEqual([
-      '1',
-    ]);
+    expect(await lines(account, `select conflicts from mirror.columns where field = 'A size'`)).toEqual(['1']);
     expect(await waiting()).toEqual([]);
   });
 

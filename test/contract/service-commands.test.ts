@@ -10,10 +10,7 @@ import { createSystem, type System } from '../support/processes/system.ts';
 let system: System;
 beforeAll(async () => {
   const faults = { fault500: 0.1, faultReset: 0.05, faultHtml: 0.05 };
-  system = await createSystem(
-    { keys: 'some-key=7', jobs: 600, lists: 25, ...faults },
-    await createTestDatabase(),
-  );
+  system = await createSystem({ keys: 'some-key=7', jobs: 600, lists: 25, ...faults }, await createTestDatabase());
 });
 afterAll(() => system.close());
 

@@ -31,9 +31,7 @@ describe('submissions', () => {
     const second = await queue('rejected', `422, '{"job_id": 9007199254740993}', 'no such company', now()`);
     const { code, stdout } = await run('submissions');
     expect(code).toBe(0);
-    expect(stdout).toMatch(
-      new RegExp(`\\n +${second} .*rejected +422 .*no such company\\n +${first} .*queued`),
-    );
+    expect(stdout).toMatch(new RegExp(`\\n +${second} .*rejected +422 .*no such company\\n +${first} .*queued`));
     const one = await run('submissions', '--state', 'rejected', '--json');
     expect(one.stdout).toContain('"response":{"job_id": 9007199254740993}');
     expect(JSON.parse(one.stdout)).toMatchObject({
@@ -59,9 +57,7 @@ describe('submissions', () => {
     const sent = await queue('accepted', `200, '{}', null, now()`);
     const outcome = await run('submissions', 'cancel', queued, sent, '999999');
     expect(outcome).toMatchObject({ code: 1, stdout: `submission ${queued}: cancelled\n` });
-    expect(outcome.stderr).toMatch(
-      new RegExp(`submission ${sent} is accepted: .*\\n.*there is no submission 999999`),
-    );
+    expect(outcome.stderr).toMatch(new RegExp(`submission ${sent} is accepted: .*\\n.*there is no submission 999999`));
     expect(await stateOf(queued)).toBe('cancelled');
     const again = await run('submissions', 'cancel', queued, '--json');
     expect(again.code).toBe(0);

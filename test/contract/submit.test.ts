@@ -24,8 +24,7 @@ beforeAll(async () => {
 afterEach(() => system.sandbox.control.change({ fault500: 0 }));
 afterAll(() => system.close());
 
-const begin = (args: readonly string[], env: Environment = {}): Running =>
-  system.begin(args, { ...USUAL, ...env });
+const begin = (args: readonly string[], env: Environment = {}): Running => system.begin(args, { ...USUAL, ...env });
 const run = (...args: readonly string[]): Promise<Outcome> => begin(args).ended;
 const enrich = (env: Environment): Promise<Outcome> => begin(['submit', 'enrich', ...NOTHING], env).ended;
 
@@ -89,9 +88,7 @@ describe('submit without a running daemon', () => {
     expect(code).toBe(4);
     expect(stderr).toMatch(/submission 3: outcome unknown \(500\).*Never retry: it may have taken effect/);
     expect(JSON.parse(stdout)).toMatchObject({ id: '3', state: 'unknown', responseStatus: 500, stuck: null });
-    expect((await run('status')).stdout).toContain(
-      '1 submission of account 1001 ended with an unknown outcome',
-    );
+    expect((await run('status')).stdout).toContain('1 submission of account 1001 ended with an unknown outcome');
   });
 
   it('takes the payload from a file and from standard input, and gives one submission for one key', async () => {
@@ -202,11 +199,7 @@ describe('submit without a running daemon', () => {
     ['a missing target', ['list_analyze'], 'list_analyze needs a target_id: the list_id of a list'],
     ['a target where there is none', ['enrich', ...NOTHING, '--id', '1'], 'enrich takes no target_id'],
     ['an account there is not', ['enrich', ...NOTHING, '--user', '7'], 'account 7 is not mirrored here'],
-    [
-      'a user that is no number',
-      ['enrich', ...NOTHING, '--user', 'x'],
-      '--user: "x" is no user_id: a number',
-    ],
+    ['a user that is no number', ['enrich', ...NOTHING, '--user', 'x'], '--user: "x" is no user_id: a number'],
     ['a payload that is no JSON', ['enrich', '--data', '{'], '--data: is no JSON'],
     [
       'a payload that Postgres has no value for',
@@ -214,11 +207,7 @@ describe('submit without a running daemon', () => {
       'research-mirror: ',
     ],
     ['a file that is not there', ['enrich', '--data', '@nowhere.json'], "--data: nowhere.json can't be read"],
-    [
-      'a key with another payload',
-      ['enrich', ...NOTHING, '--key', 'k'],
-      "idempotency_key 'k' is that of submission",
-    ],
+    ['a key with another payload', ['enrich', ...NOTHING, '--key', 'k'], "idempotency_key 'k' is that of submission"],
   ])('%s is wrong usage, and queues nothing', async (_, args, message) => {
     const before = (await rows()).length;
     const { code, stdout, stderr } = await run('submit', ...args);

@@ -30,10 +30,9 @@ beforeAll(async () => {
   });
   await mirror(1);
   // As where the database's clock was put right: the second account's counter stays far ahead of the first one's.
-  await system.db.query(
-    'update mirror_sync.account set change_id = change_id + 1000000000000 where _user_id = $1',
-    [USERS[1]],
-  );
+  await system.db.query('update mirror_sync.account set change_id = change_id + 1000000000000 where _user_id = $1', [
+    USERS[1],
+  ]);
   login = await createReaderLogin(system.databaseUrl);
   const { pathname } = new URL(system.databaseUrl);
   await system.db.query(`grant create on database ${pathname.slice(1)} to ${login.name}`);
@@ -79,8 +78,7 @@ async function changeService(nth: number): Promise<void> {
       const all = await ids({ collection, user });
       const at = (index: number): string => all[(nth * 7 + index) % all.length] ?? '';
       const fields = { note: `increment ${nth}`, ...(nth > 2 ? { Mood: nth / 4 } : {}) };
-      for (const index of [0, 1, 2])
-        mutations.push({ op: 'update', user, collection, id: at(index), fields });
+      for (const index of [0, 1, 2]) mutations.push({ op: 'update', user, collection, id: at(index), fields });
       mutations.push({ op: 'insert', user, collection });
       removed.push({ op: 'delete', user, collection, id: at(3) });
       if (collection !== 'lists') continue;
@@ -242,16 +240,12 @@ describe('the dbt package, over two accounts of which one is far ahead of the ot
   it('says what to do where its login may not read the mirror', async () => {
     const elsewhere = ['--vars', '{research_mirror_schema: elsewhere}'];
     const { results } = await dbt.run('run', '--select', 'stg_research_mirror__lists', ...elsewhere);
-    expect(results[0]?.message).toContain(
-      "Is the variable research_mirror_schema the mirror's MIRROR_SCHEMA",
-    );
+    expect(results[0]?.message).toContain("Is the variable research_mirror_schema the mirror's MIRROR_SCHEMA");
   });
 });
 
 describe('Python', () => {
   it('is asked for by name where there is none', async () => {
-    await expect(pythonEnvironment(DBT_REQUIREMENTS, 'no-such-python')).rejects.toThrow(
-      'apt-get install python3-venv',
-    );
+    await expect(pythonEnvironment(DBT_REQUIREMENTS, 'no-such-python')).rejects.toThrow('apt-get install python3-venv');
   });
 });

@@ -46,8 +46,7 @@ async function duckDb(text: string): Promise<unknown[][]> {
 
 /** Every value that DuckDB finds in the file is the one that Postgres has. */
 async function compare(): Promise<void> {
-  const read =
-    await duckDb(`select _key, _user_id::varchar, job_id::varchar, status, score::varchar, huge, note, paid,
+  const read = await duckDb(`select _key, _user_id::varchar, job_id::varchar, status, score::varchar, huge, note, paid,
       created_at::varchar, error::varchar, _first_seen_at::varchar, _changed_at::varchar, _change_id::varchar
     from '${shell.path('jobs.parquet')}' order by job_id`);
   const { rows } = await shell.superuser.query<unknown[]>({

@@ -80,8 +80,7 @@ export const FAULTS: readonly Fault[] = [
   },
   {
     invariant: 2,
-    fault:
-      'a first page without items counts as an empty list though it says itself how many items there are',
+    fault: 'a first page without items counts as an empty list though it says itself how many items there are',
     file: 'src/service/api.ts',
     find: 'if (isWhole && page.items.length === 0) refuseFalseEnd(text, headers);',
     put: '',

@@ -100,9 +100,7 @@ async function run(project: string, faults: readonly Numbered[]) {
   let hung = false;
   child.on('error', () => (hung = true));
   await new Promise((resolve) => child.on('close', resolve));
-  const { testResults } = JSON.parse(
-    existsSync(report) ? readFileSync(report, 'utf8') : '{"testResults": []}',
-  ) as {
+  const { testResults } = JSON.parse(existsSync(report) ? readFileSync(report, 'utf8') : '{"testResults": []}') as {
     testResults: { assertionResults: { status: string; fullName: string }[] }[];
   };
   const tests = testResults.flatMap(({ assertionResults }) => assertionResults);
@@ -124,8 +122,7 @@ function chosenOrEnd(): readonly Numbered[] {
     if (values.only === undefined) return all;
     return values.only.split(',').map((number) => {
       const found = all[Number(number) - 1];
-      if (found === undefined)
-        throw new Error(`--only: there is no fault ${number}; there are 1 to ${all.length}`);
+      if (found === undefined) throw new Error(`--only: there is no fault ${number}; there are 1 to ${all.length}`);
       return found;
     });
   } catch (error) {

@@ -81,8 +81,7 @@ describe('doubts', () => {
     await test.reopen();
     await graceOver();
     test.asked.length = 0;
-    for (let times = 0; times < 3; times += 1)
-      expect((await confirm('research_jobs')).againMs).toBeUndefined();
+    for (let times = 0; times < 3; times += 1) expect((await confirm('research_jobs')).againMs).toBeUndefined();
     expect(test.asked).toEqual([]);
     // The next full reading finds the first one's sequence again.
     expect((await read('research_jobs', 'full')).totals).toMatchObject({ deleted: 1, requests: 6 });

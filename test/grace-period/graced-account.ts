@@ -16,8 +16,7 @@ export function gracedAccount() {
   afterEach(() => account.close());
   const open = async (switches: Partial<SandboxOptions> = {}, grace = '1s'): Promise<TestAccount> =>
     (account = await createFrozenAccount(switches, systemClock, { MIRROR_SETTLE: grace }));
-  const read = (name: ListName, what: 'full' | 'poll', signal?: AbortSignal) =>
-    account.read(name, what, signal);
+  const read = (name: ListName, what: 'full' | 'poll', signal?: AbortSignal) => account.read(name, what, signal);
   const readWell = async (name: ListName, what: 'full' | 'poll' = 'full') => {
     const outcome = await read(name, what);
     expect(outcome.error).toBeUndefined();
@@ -50,9 +49,7 @@ export function gracedAccount() {
       return account;
     },
     remove: (collection: ListName, ...gone: (string | undefined)[]) =>
-      account.sandbox.control.mutate(
-        ...gone.map((id) => ({ op: 'delete', collection, id: String(id) }) as const),
-      ),
+      account.sandbox.control.mutate(...gone.map((id) => ({ op: 'delete', collection, id: String(id) }) as const)),
     /** IDs of the rows that are deleted in the mirror, in their order. */
     deleted: async (name: ListName): Promise<string[]> => {
       const key = KEYS[name];

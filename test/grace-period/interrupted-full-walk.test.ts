@@ -58,9 +58,7 @@ describe('a full reading that goes on with an interrupted walk', () => {
   it('has the next one promised only when both parts are read', async () => {
     await brokenOff(2);
     const due = '2026-01-01T00:00:00Z';
-    await test.query(
-      `update mirror._collections set next_full_at = '${due}' where collection = 'research_jobs'`,
-    );
+    await test.query(`update mirror._collections set next_full_at = '${due}' where collection = 'research_jobs'`);
     const stillDue = async (): Promise<boolean> => {
       const rows = await test.query(
         `select from mirror._collections where collection = 'research_jobs' and next_full_at = '${due}'`,

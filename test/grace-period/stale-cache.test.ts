@@ -90,29 +90,26 @@ it.each(['falling', 'unordered'] as const)(
   },
 );
 
-it.each(['on', 'off'])(
-  'an older state that a copy shows is not mirrored: MIRROR_HISTORY=%s',
-  async (history) => {
-    test = await createTestAccount({}, systemClock, { MIRROR_HISTORY: history, MIRROR_SETTLE: '1s' });
-    const { control } = test.sandbox;
-    const rows = await control.truth({ collection: 'watchlist' });
-    const [gone = '', changed = ''] = rows.map((row) => /"id":"?([^",]+)/.exec(row)?.[1] ?? '');
-    await control.mutate({ op: 'delete', collection: 'watchlist', id: gone });
-    await control.mutate({ op: 'update', collection: 'watchlist', id: changed, fields: { score: 0.125 } });
-    const mirrored = (): Promise<unknown[]> =>
-      test.query(`select id::text, score from mirror.watchlist where _deleted_at is null order by id`);
-    await test.read('watchlist', 'full');
-    const before = await mirrored();
-    copiesAnswer(true);
-    for (const what of ['full', 'current', 'full'] as const) await test.read('watchlist', what);
-    expect(await mirrored()).toEqual(before);
-    // The service says that the one is there again, and the other as it was.
-    copiesAnswer(false);
-    await control.mutate({ op: 'restore', collection: 'watchlist', id: gone });
-    await readWell('watchlist');
-    expect(await mirrored()).toHaveLength(before.length + 1);
-  },
-);
+it.each(['on', 'off'])('an older state that a copy shows is not mirrored: MIRROR_HISTORY=%s', async (history) => {
+  test = await createTestAccount({}, systemClock, { MIRROR_HISTORY: history, MIRROR_SETTLE: '1s' });
+  const { control } = test.sandbox;
+  const rows = await control.truth({ collection: 'watchlist' });
+  const [gone = '', changed = ''] = rows.map((row) => /"id":"?([^",]+)/.exec(row)?.[1] ?? '');
+  await control.mutate({ op: 'delete', collection: 'watchlist', id: gone });
+  await control.mutate({ op: 'update', collection: 'watchlist', id: changed, fields: { score: 0.125 } });
+  const mirrored = (): Promise<unknown[]> =>
+    test.query(`select id::text, score from mirror.watchlist where _deleted_at is null order by id`);
+  await test.read('watchlist', 'full');
+  const before = await mirrored();
+  copiesAnswer(true);
+  for (const what of ['full', 'current', 'full'] as const) await test.read('watchlist', what);
+  expect(await mirrored()).toEqual(before);
+  // The service says that the one is there again, and the other as it was.
+  copiesAnswer(false);
+  await control.mutate({ op: 'restore', collection: 'watchlist', id: gone });
+  await readWell('watchlist');
+  expect(await mirrored()).toHaveLength(before.length + 1);
+});
 
 it('what is gone is deleted by two answers of the service itself, whose dates are the grace period apart', async () => {
   await withNewRow({});

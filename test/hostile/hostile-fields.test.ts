@@ -15,24 +15,13 @@ describe('names of fields', () => {
       String.raw`back\slash`,
       '%I %s $1 ?',
       'line\nbreak',
-    ].concat([
-      'JOB_ID',
-      'list_ID',
-      '_change_id',
-      '_valid_from',
-      '_op',
-      '_is_current',
-      'caf\u00e9',
-      'cafe\u0301',
-    ]);
+    ].concat(['JOB_ID', 'list_ID', '_change_id', '_valid_from', '_op', '_is_current', 'caf\u00e9', 'cafe\u0301']);
     const values = fields.map((field, index) => [field, `value ${index}`] as const);
     const item = { list_id: 1, ...Object.fromEntries(values) };
     await account.page('lists', JSON.stringify([item]));
     await account.page('lists', JSON.stringify([{ ...item, again: 1 }]));
     const { rows: columns } = await sql<{ field: string; name: string }>`
-      select field, column_name as name from mirror.columns where collection = 'lists'`.execute(
-      mirror.kysely,
-    );
+      select field, column_name as name from mirror.columns where collection = 'lists'`.execute(mirror.kysely);
     for (const [field, value] of values) {
       const name = columns.find((column) => column.field === field)?.name ?? '';
       const { rows } = await sql<{ value: string; live: string }>`
@@ -87,9 +76,7 @@ describe('fields that explode in number', () => {
         (select count(*)::int from pg_attribute
          where attrelid = 'mirror.research_jobs'::regclass and attnum > 0) as columns,
         (select count(*)::int from pg_attribute
-         where attrelid = 'mirror.research_jobs_history'::regclass and attnum > 0) as history`.execute(
-      database.kysely,
-    );
+         where attrelid = 'mirror.research_jobs_history'::regclass and attnum > 0) as history`.execute(database.kysely);
     // The history has the same, and what tells when a version was current.
     expect(rows).toMatchObject([{ columns: 300, history: 303 }]);
     expect(rows[0]?.fields).toBeGreaterThan(12_000);

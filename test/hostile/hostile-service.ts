@@ -34,16 +34,10 @@ export type HostileService = Awaited<ReturnType<typeof startHostileService>>;
 export type HostileAccount = Awaited<ReturnType<HostileService['account']>>;
 
 /** An emulated service whose variants are read into one new account each. */
-export async function startHostileService(
-  database: MigratedDatabase,
-  switches: Partial<SandboxOptions> = {},
-) {
+export async function startHostileService(database: MigratedDatabase, switches: Partial<SandboxOptions> = {}) {
   let user = users;
   users += USERS_A_SERVICE;
-  const keys = Array.from(
-    { length: USERS_A_SERVICE },
-    (_, n) => `key-${user + n + 1}=${user + n + 1}`,
-  ).join();
+  const keys = Array.from({ length: USERS_A_SERVICE }, (_, n) => `key-${user + n + 1}=${user + n + 1}`).join();
   const sandbox = await startTestSandbox({ ...QUIET, ...switches, keys });
   // Jobs under way would go on.
   await sandbox.control.clock({ freeze: true });

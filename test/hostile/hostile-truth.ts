@@ -29,8 +29,7 @@ function rowKey(source: string, collection: ListName): string | undefined {
   const spelled = new RegExp(`^\\{"${field}":("(?:[^"\\\\]|\\\\.)*"|-?\\d+)[,}]`).exec(source)?.[1];
   if (spelled === undefined) return undefined;
   const key = spelled.startsWith('"') ? (JSON.parse(spelled) as string) : spelled;
-  if (type === 'bigint')
-    return /^-?\d+$/.test(key) && fits64Bits(BigInt(key)) ? String(BigInt(key)) : undefined;
+  if (type === 'bigint') return /^-?\d+$/.test(key) && fits64Bits(BigInt(key)) ? String(BigInt(key)) : undefined;
   const usable = key !== '' && key.length <= 1024 && !key.includes('\0') && key.isWellFormed();
   return usable ? key : undefined;
 }
@@ -52,9 +51,7 @@ export async function hostileDifferences(service: Mirrored, user: number): Promi
   const { control } = service.sandbox;
   const found: string[] = [];
   for (const collection of ['research_jobs', 'bulk_research_jobs', 'lists', 'watchlist'] as const) {
-    found.push(
-      ...(await compareScope(service, user, collection, '', await control.truth({ collection, user }))),
-    );
+    found.push(...(await compareScope(service, user, collection, '', await control.truth({ collection, user }))));
   }
   const lists = await control.truth({ collection: 'lists', user });
   for (const list of lists.map((source) => rowKey(source, 'lists'))) {

@@ -22,9 +22,7 @@ const ELSEWHERE: Readonly<Record<string, readonly SwitchName[]>> = {
   'what every test begins with': ['host', 'port', 'controlPort', 'keys', 'seed', 'epoch', 'limits'],
   sizes: ['jobs', 'bulkJobs', 'lists', 'itemsPerList', 'watchlist', 'latencyMin', 'jobSeconds'],
   'lags: test/grace-period': ['staleMs', 'cacheMs'],
-  'rates: user-data.test.ts, system tests and benches': SWITCH_NAMES.filter((name) =>
-    name.endsWith('PerMinute'),
-  ),
+  'rates: user-data.test.ts, system tests and benches': SWITCH_NAMES.filter((name) => name.endsWith('PerMinute')),
   'rate-limiter.test.ts, budget tests, bench real-limits': SWITCH_NAMES.filter((name) =>
     /^limit(Clay|Research|Heavy|Sequence|Global)$/.test(name),
   ),
@@ -33,9 +31,7 @@ const ELSEWHERE: Readonly<Record<string, readonly SwitchName[]>> = {
   'start-sandbox.test.ts; keys.test.ts': ['missingKey'],
   'hostile.test.ts; test/system/reading/hostile-items.test.ts': ['megabytes'],
   'nothing that is read': ['postStatus', 'idempotency', 'faultEffect'],
-  'nothing that is read: the workspace sandbox, and the tests of webhooks': Object.keys(
-    EVENT_SWITCHES,
-  ) as SwitchName[],
+  'nothing that is read: the workspace sandbox, and the tests of webhooks': Object.keys(EVENT_SWITCHES) as SwitchName[],
 };
 const PLAYED = SWITCH_NAMES.filter((name) => !Object.values(ELSEWHERE).flat().includes(name));
 
@@ -118,8 +114,7 @@ const MOVING: Variant = {
 };
 
 const ROWS = [...MANNER_ROWS, ...FAULT_ROWS, ...VALUE_ROWS];
-const named = (rows: readonly Variant[]): [string, Variant][] =>
-  rows.map((row) => [JSON.stringify(row), row]);
+const named = (rows: readonly Variant[]): [string, Variant][] => rows.map((row) => [JSON.stringify(row), row]);
 
 it('the table of variants has every switch, and every value of those that choose among some', () => {
   const played = new Set(

@@ -176,10 +176,7 @@ function brokenOff(variant: Start): World | undefined {
 
 function isMirrored({ mirror, list }: World): boolean {
   const rows = [...mirror].filter(([, row]) => row.live);
-  return (
-    rows.length === list.live.size &&
-    rows.every(([key, { version }]) => list.live.get(Number(key)) === version)
-  );
+  return rows.length === list.live.size && rows.every(([key, { version }]) => list.live.get(Number(key)) === version);
 }
 
 /**
@@ -211,9 +208,7 @@ function keyOf(world: World): string {
     [...list.live.keys()].sort(byNumber),
     [...mirror].sort(byFirst).map(([key, row]) => [key, row.version, row.live, old(row.changedAt)]),
     [...suspectChange.values()]
-      .map(({ key, kind, at, ...flags }) =>
-        [key, kind, old(at), flags.proven, flags.untrue, flags.sighted].join(),
-      )
+      .map(({ key, kind, at, ...flags }) => [key, kind, old(at), flags.proven, flags.untrue, flags.sighted].join())
       .sort(),
     walk,
     running?.read,

@@ -177,8 +177,7 @@ function changed(
   for (const { key, kind } of add) next.set(key, { key, kind, ...unproven });
   for (const key of prove) {
     const suspect = next.get(key);
-    if (suspect === undefined)
-      throw new Error(`a row was proven that is not in doubt: ${key} ${trail?.event}`);
+    if (suspect === undefined) throw new Error(`a row was proven that is not in doubt: ${key} ${trail?.event}`);
     next.set(key, { ...suspect, proven: true, untrue: present(Number(key)) });
   }
   for (const key of withdraw) next.delete(key);

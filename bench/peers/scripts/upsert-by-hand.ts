@@ -21,9 +21,7 @@ const UPSERT = `
 const client = new pg.Client({ connectionString: ASKED.database });
 await client.connect();
 await client.query('create schema if not exists peer');
-await client.query(
-  `create table if not exists peer.jobs (${typed.join(', ')}, raw jsonb, primary key (job_id))`,
-);
+await client.query(`create table if not exists peer.jobs (${typed.join(', ')}, raw jsonb, primary key (job_id))`);
 for await (const { text } of jobPages(await newest())) await client.query(UPSERT, [text]);
 await client.end();
 

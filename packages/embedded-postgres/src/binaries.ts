@@ -32,9 +32,7 @@ export async function findBinaries(bin?: string): Promise<Binaries> {
   const [said] = await Promise.all(
     ['postgres', 'initdb'].map((name) =>
       run(join(bin, name), ['--version'], undefined).catch((error: unknown) => {
-        throw new Unusable(
-          `MIRROR_PG_BIN (${bin}) has no ${name} that runs (${messageOf(error)}): ${wanted}.`,
-        );
+        throw new Unusable(`MIRROR_PG_BIN (${bin}) has no ${name} that runs (${messageOf(error)}): ${wanted}.`);
       }),
     ),
   );

@@ -36,11 +36,7 @@ const MAX_FREE_PORTS = 5;
  * @returns `owned`: this program started the server
  * @throws Unusable with what is wrong and the remedy; the signal's reason
  */
-export async function connectOrStart(
-  setup: ServerSetup,
-  wanted: number | 'free',
-  signal: AbortSignal | undefined,
-) {
+export async function connectOrStart(setup: ServerSetup, wanted: number | 'free', signal: AbortSignal | undefined) {
   const { location, clock, log } = setup;
   const begin = clock.monotonic();
   let lastMessage = begin;
@@ -52,8 +48,7 @@ export async function connectOrStart(
     if (running?.port !== undefined) {
       const url = `postgres://${SUPERUSER}:${setup.password}@127.0.0.1:${running.port}/postgres`;
       const session = await tryConnect(url, setup);
-      if (session !== undefined)
-        return { session, url, port: running.port, owned: child?.pid === running.pid };
+      if (session !== undefined) return { session, url, port: running.port, owned: child?.pid === running.pid };
     } else if (running === undefined && child === undefined) {
       await clearStalePidFile(location.pgData, clock);
       // A program that lost the last server to another's stop finds the next one at the same port, if that is free.
@@ -66,8 +61,7 @@ export async function connectOrStart(
     const exit = await (child === undefined ? wait : Promise.race([child.exit, wait]));
     if (child !== undefined && exit !== undefined) {
       freePortsTried += 1;
-      const tryAnotherPort =
-        wanted === 'free' && freePortsTried < MAX_FREE_PORTS && /already in use/.test(exit.log);
+      const tryAnotherPort = wanted === 'free' && freePortsTried < MAX_FREE_PORTS && /already in use/.test(exit.log);
       if (!tryAnotherPort && !isTransient(exit)) {
         const reason = explainFailure(exit.log, child.port, setup.logFile);
         throw new Unusable(`the embedded PostgreSQL did not start: ${reason}`);
@@ -176,8 +170,7 @@ async function openSession(connectionString: string, name: string) {
       );
       client.unref();
       return rows.map(
-        ({ name, made, here }) =>
-          `version ${made} of the collation "${name}", and this PostgreSQL has ${here}`,
+        ({ name, made, here }) => `version ${made} of the collation "${name}", and this PostgreSQL has ${here}`,
       )[0];
     },
     close: (): Promise<void> => client.end().catch(() => {}),

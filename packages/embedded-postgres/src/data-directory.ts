@@ -88,10 +88,9 @@ export async function ensureDataDirectory(
   } catch (error) {
     signal?.throwIfAborted();
     if (await exists(location.pgData)) return;
-    throw new Unusable(
-      `the embedded database could not be created in ${folder}: ${lastError(messageOf(error))}`,
-      { cause: error },
-    );
+    throw new Unusable(`the embedded database could not be created in ${folder}: ${lastError(messageOf(error))}`, {
+      cause: error,
+    });
   } finally {
     // The server that an interrupted initdb had started may still write for a moment.
     await rm(unfinished, { recursive: true, force: true, maxRetries: 5 });

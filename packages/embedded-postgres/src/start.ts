@@ -139,9 +139,7 @@ async function release({ location, clock, log }: ServerSetup, session: ProgramSe
     if (running === undefined) return;
     const outcome = await stopServer(running.pid, clock);
     if (outcome === 'crashed') {
-      log.warn(
-        'the embedded PostgreSQL was stopped without a checkpoint: its next start recovers, nothing is lost',
-      );
+      log.warn('the embedded PostgreSQL was stopped without a checkpoint: its next start recovers, nothing is lost');
     } else if (outcome === 'alive') {
       log.warn(`the embedded PostgreSQL (process ${running.pid}) does not stop: stop it by hand`);
     }

@@ -28,11 +28,7 @@ describe('kept keys', () => {
   it('keep the first value of a key, however many there are, and leave nothing in the folder', () => {
     const keys = storeOf().open();
     keep(keys, MANY);
-    const [first, last, none] = [1, MANY - 1, MANY].map((number) => `key ${number}`) as [
-      string,
-      string,
-      string,
-    ];
+    const [first, last, none] = [1, MANY - 1, MANY].map((number) => `key ${number}`) as [string, string, string];
     expect([keys.keep(first, 'other'), keys.keep(last, 'other')]).toEqual(['value 1', `value ${MANY - 1}`]);
     expect([keys.size, keys.has(first), keys.has(last), keys.has(none)]).toEqual([MANY, true, true, false]);
     expect(readdirSync(folder.path)).toEqual([]);

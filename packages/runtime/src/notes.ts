@@ -37,8 +37,7 @@ export class Notes {
       known.silent += 1;
       return;
     }
-    const others =
-      known.silent === 0 ? '' : ` (and ${formatCount(known.silent)} like it since the last line)`;
+    const others = known.silent === 0 ? '' : ` (and ${formatCount(known.silent)} like it since the last line)`;
     known.said = now;
     known.silent = 0;
     this.#log[level](`${message}${others}`);

@@ -10,10 +10,7 @@ export interface LoopbackServer {
   close(): Promise<void>;
 }
 
-export async function listen(
-  listener: RequestListener,
-  server = createServer(listener),
-): Promise<LoopbackServer> {
+export async function listen(listener: RequestListener, server = createServer(listener)): Promise<LoopbackServer> {
   await new Promise<void>((resolve) => {
     server.listen(0, '127.0.0.1', resolve);
   });

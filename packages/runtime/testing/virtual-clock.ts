@@ -83,8 +83,7 @@ export class VirtualClock implements Clock {
     };
     promise.then(close, close);
     await this.#run(this.#monotonic + DAY, () => !state.open);
-    if (state.open)
-      throw new Error('the promise did not settle: nothing is due within a day of virtual time');
+    if (state.open) throw new Error('the promise did not settle: nothing is due within a day of virtual time');
     return await promise;
   }
 

@@ -47,8 +47,7 @@ describe('the service', () => {
   it('carries the rate limit headers on every response', async () => {
     const all = [ask('/v1/ping'), ask('/v1/nothing'), ask('/v1/ping', { key: 'x' }), post('/v1/lists', '{')];
     for (const { headers } of await Promise.all(all)) {
-      for (const name of ['Limit', 'Remaining', 'Reset'])
-        expect(headers.get(`X-RateLimit-${name}`)).toMatch(/^\d+$/);
+      for (const name of ['Limit', 'Remaining', 'Reset']) expect(headers.get(`X-RateLimit-${name}`)).toMatch(/^\d+$/);
     }
   });
 

@@ -30,10 +30,7 @@ export const STILL = {
 } as const satisfies Partial<SandboxOptions>;
 
 /** Starts a sandbox in this process, on free ports. */
-export async function startTestSandbox(
-  options: Partial<SandboxOptions> = {},
-  clock?: Clock,
-): Promise<TestSandbox> {
+export async function startTestSandbox(options: Partial<SandboxOptions> = {}, clock?: Clock): Promise<TestSandbox> {
   const sandbox = await startSandbox({ port: 0, controlPort: 0, ...options }, clock);
   return { ...keyAndOwner(options), ...sandbox, control: new SandboxControl(sandbox.controlUrl) };
 }

@@ -121,9 +121,7 @@ async function play(account: RealAccount, cluster: Cluster, db: pg.Pool): Promis
 
   /** No daemon runs, and the last poll lies ahead: that must not count as healthy. */
   const isUnhealthy = async (): Promise<void> => {
-    const { rows } = await db.query(
-      `select from mirror.freshness where polled_at > now() + interval '2 minutes'`,
-    );
+    const { rows } = await db.query(`select from mirror.freshness where polled_at > now() + interval '2 minutes'`);
     if (rows.length === 0) return;
     const { code } = await run('status').ended;
     account.claim(code === 1, `status ended with ${code}, though the last poll lies in the future`);

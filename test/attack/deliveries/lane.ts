@@ -145,9 +145,7 @@ async function watchRows(lives: DaemonLives, seen: Map<string, string>): Promise
 }
 
 async function rowsOf({ db }: DaemonLives): Promise<EventRow[]> {
-  const { rows } = await db.query<EventRow>(
-    'select id, type, received_at::text as "receivedAt" from mirror.events',
-  );
+  const { rows } = await db.query<EventRow>('select id, type, received_at::text as "receivedAt" from mirror.events');
   return rows;
 }
 

@@ -57,10 +57,7 @@ export const BRAKES: readonly [Brake, ...Brake[]] = [COMMIT_BRAKE, ...TABLES.map
  * Makes the trigger that lets COMMIT wait where one of these writes was done in the transaction. Distributed tables of
  * Citus have no triggers: there COMMIT does not wait, and the kill comes at a moment of its own.
  */
-export async function prepareCommitBrake(
-  db: pg.Pool,
-  writes = 'insert or update on mirror_sync.scope',
-): Promise<void> {
+export async function prepareCommitBrake(db: pg.Pool, writes = 'insert or update on mirror_sync.scope'): Promise<void> {
   if (await hasCitus(db)) return;
   await db.query(`
     create function attack_wait() returns trigger language plpgsql set search_path = '' as
@@ -82,9 +79,7 @@ export async function brake(db: pg.Pool, { lock, waiter }: Brake) {
     client.release();
   };
   try {
-    await client.query(
-      `begin; set local lock_timeout = 1000; set local idle_in_transaction_session_timeout = 20000`,
-    );
+    await client.query(`begin; set local lock_timeout = 1000; set local idle_in_transaction_session_timeout = 20000`);
     await client.query(lock);
   } catch {
     await giveBack();

@@ -80,9 +80,7 @@ async function live(account: RealAccount, db: pg.Pool, url: string): Promise<voi
   account.tell(`${way}: ${end} ${moment}, ${requests} requests`);
   account.count(signal === 'SIGKILL' ? 'kills' : 'lives ended by themselves');
   if (signal !== 'SIGKILL') return;
-  account.count(
-    requests === 0 ? 'before the first request' : requests < 6 ? 'in the first pages' : 'later on',
-  );
+  account.count(requests === 0 ? 'before the first request' : requests < 6 ? 'in the first pages' : 'later on');
 }
 
 /** Brakes on what every page writes: there a kill finds a statement. */

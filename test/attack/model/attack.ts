@@ -56,8 +56,7 @@ export const modelAttack: Attack = {
     return {
       ...report,
       notes: [`${done.length} of ${open.length} variants, up to ${OPERATIONS} operations`],
-      notPlayed:
-        left.length > 0 ? [`${left.length} of ${open.length} variants: ${why} (--json names them)`] : [],
+      notPlayed: left.length > 0 ? [`${left.length} of ${open.length} variants: ${why} (--json names them)`] : [],
       details: { searched: done, left },
     };
   },

@@ -12,8 +12,7 @@ const READINGS = 4;
 export const networkAttack: Attack = {
   name: 'network',
   what: 'connections to the service and to Postgres reset, truncated, slowed, stalled and refused, by proxies',
-  run: (options) =>
-    playOnServer(options, { lanes: LANES, more: whileRoundsLast(options.size), play: playNetwork }),
+  run: (options) => playOnServer(options, { lanes: LANES, more: whileRoundsLast(options.size), play: playNetwork }),
 };
 
 /** Readings and a daemon's life through proxies that spoil connections; then good weather, and everything compared. */

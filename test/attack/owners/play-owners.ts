@@ -30,8 +30,7 @@ const LANES = 3;
 export const ownersAttack: Attack = {
   name: 'owners',
   what: 'an owner stops in mid-page (SIGSTOP) until another takes the account, and goes on then: it writes nothing',
-  run: (options) =>
-    playOnServer(options, { lanes: LANES, more: whileRoundsLast(options.size), play: playOwners }),
+  run: (options) => playOnServer(options, { lanes: LANES, more: whileRoundsLast(options.size), play: playOwners }),
 };
 
 /**
@@ -88,9 +87,7 @@ async function playOwners(seed: number, url: string): Promise<GameResult> {
 const IN_COMMIT = 0.75;
 /** Tables that a page of a first reading writes, and COMMIT itself. The other daemon writes none of them. */
 const OF_PAGES = BRAKES.filter(({ name }) =>
-  ['COMMIT', 'mirror_sync.scope', 'mirror.research_jobs', 'mirror.list_items', 'mirror.watchlist'].includes(
-    name,
-  ),
+  ['COMMIT', 'mirror_sync.scope', 'mirror.research_jobs', 'mirror.list_items', 'mirror.watchlist'].includes(name),
 );
 /** Tables that are tried until a page waits to write one. */
 const TRIES = 6;
@@ -112,9 +109,7 @@ async function stopInMidPage(
     const braking = await brake(db, chosen);
     if (braking === undefined) continue;
     try {
-      const blocks = await eventually('a page that waits', () => braking.blocks(), BLOCKS_MS).catch(
-        () => false,
-      );
+      const blocks = await eventually('a page that waits', () => braking.blocks(), BLOCKS_MS).catch(() => false);
       if (!blocks) continue;
       owner.kill('SIGSTOP');
       if (draw.chance(0.5)) await systemClock.sleep(draw.random() * BLOCKED_MS);

@@ -96,9 +96,7 @@ async function fillUp(account: RealAccount, server: ServerUnderAttack, db: pg.Po
     try {
       // Rows of the test's own, so that what space the server had kept is used up.
       await db.query('create table if not exists public.attack (x text)');
-      await db.query(
-        `insert into public.attack select repeat(md5(i::text), 100) from generate_series(1, 2000) as i`,
-      );
+      await db.query(`insert into public.attack select repeat(md5(i::text), 100) from generate_series(1, 2000) as i`);
     } catch (error) {
       account.tell(messageOf(error));
       account.count('writes that a full disk refused');

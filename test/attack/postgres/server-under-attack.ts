@@ -43,14 +43,11 @@ export async function startServerUnderAttack(ownDisk: boolean) {
     url: server.url,
     /** Kills the postmaster; the backends follow it. */
     async kill(signal: 'SIGKILL' | 'SIGQUIT'): Promise<void> {
-      const [row] = await ask<{ pid: string }>(
-        `select split_part(pg_read_file('postmaster.pid'), chr(10), 1) as pid`,
-      );
+      const [row] = await ask<{ pid: string }>(`select split_part(pg_read_file('postmaster.pid'), chr(10), 1) as pid`);
       process.kill(Number(row?.pid), signal);
     },
     /** Waits until it answers again. */
-    back: () =>
-      eventually('the server to come back', async () => (await ask('select 1')).length === 1, 60_000),
+    back: () => eventually('the server to come back', async () => (await ask('select 1')).length === 1, 60_000),
     /** Ends every other connection. */
     terminateBackends: () =>
       ask(

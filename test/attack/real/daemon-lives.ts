@@ -40,11 +40,7 @@ export class DaemonLives extends GameRecord {
   readonly #closeDatabase: () => Promise<void>;
   readonly #programs = new Programs();
 
-  private constructor(
-    options: LivesOptions,
-    sandbox: TestSandbox,
-    table: Awaited<ReturnType<typeof openTable>>,
-  ) {
+  private constructor(options: LivesOptions, sandbox: TestSandbox, table: Awaited<ReturnType<typeof openTable>>) {
     super();
     this.#options = options;
     this.sandbox = sandbox;
@@ -99,11 +95,7 @@ export class DaemonLives extends GameRecord {
    * @param atWorkMs from the first sign of work to the kill, at most
    * @param brakes statements that Postgres may be made to hold
    */
-  async liveAndDie(
-    work: () => Promise<number>,
-    atWorkMs: number,
-    brakes: readonly [Brake, ...Brake[]],
-  ): Promise<void> {
+  async liveAndDie(work: () => Promise<number>, atWorkMs: number, brakes: readonly [Brake, ...Brake[]]): Promise<void> {
     const before = await work();
     const program = this.begin();
     const moment = this.draw.weighted(MOMENTS);
@@ -151,20 +143,12 @@ export class DaemonLives extends GameRecord {
   }
 
   /** Waits for a condition while the program runs. @throws what it said where it ended or was not ready in time */
-  async #until(
-    program: Running,
-    what: string,
-    done: () => Promise<boolean>,
-    withinMs = FIRST_LOAD_MS,
-  ): Promise<void> {
+  async #until(program: Running, what: string, done: () => Promise<boolean>, withinMs = FIRST_LOAD_MS): Promise<void> {
     const told = (why: string): Error => new Error(`${what}: ${why}: ${program.output().slice(-600)}`);
-    await eventually(what, async () => hasEnded(program) || (await done()), withinMs).catch(
-      async (error: unknown) => {
-        const different = (await this.differences()).slice(0, 3).join('; ');
-        throw told(`${messageOf(error)} (${different === '' ? 'no difference' : different})`);
-      },
-    );
-    if (hasEnded(program))
-      throw told(`the daemon ended with ${program.child.exitCode ?? program.child.signalCode}`);
+    await eventually(what, async () => hasEnded(program) || (await done()), withinMs).catch(async (error: unknown) => {
+      const different = (await this.differences()).slice(0, 3).join('; ');
+      throw told(`${messageOf(error)} (${different === '' ? 'no difference' : different})`);
+    });
+    if (hasEnded(program)) throw told(`the daemon ended with ${program.child.exitCode ?? program.child.signalCode}`);
   }
 }

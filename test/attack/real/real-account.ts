@@ -131,8 +131,7 @@ export class RealAccount extends GameRecord {
     for (let reading = 1; reading <= READINGS; reading += 1) {
       let outcome = await this.begin(['sync', '--full'], url, env).ended;
       if (outcome.code === 1) this.count('full readings that the brake held');
-      if (outcome.code === 1)
-        outcome = await this.begin(['sync', '--full', '--accept-deletions'], url, env).ended;
+      if (outcome.code === 1) outcome = await this.begin(['sync', '--full', '--accept-deletions'], url, env).ended;
       const { code, stdout, stderr } = outcome;
       this.count(`full readings that ended ${endOf(outcome)}`);
       found = await differences({ sandbox: { control: this.source.control, userId: USER }, db });

@@ -25,8 +25,7 @@ describe('a database that refuses some rows', () => {
         SEEDS[name].map(async (seed) => {
           const user = USERS[name] + seed;
           const game = drawRefusedGame(seed);
-          const played =
-            name === 'narrow' ? playNarrow(tables, seed, user) : play(tables.of(game), game, user);
+          const played = name === 'narrow' ? playNarrow(tables, seed, user) : play(tables.of(game), game, user);
           tally.add(await played);
         }),
       );

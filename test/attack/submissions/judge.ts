@@ -79,8 +79,7 @@ function judgeRow(
   const allowed = EFFECTS[state as keyof typeof EFFECTS] as readonly number[] | undefined;
   if (effects.length > 1) find('twice', `${name} ${took}`);
   if (allowed === undefined) find('lost', `${name} is still ${state}`);
-  else if (effects.length < 2 && !allowed.includes(effects.length))
-    find('false', `${name} is ${state}, and ${took}`);
+  else if (effects.length < 2 && !allowed.includes(effects.length)) find('false', `${name} is ${state}, and ${took}`);
   if (cancelled.has(id) && state !== 'cancelled') find('false', `${name} was cancelled, and is ${state}`);
   if (effects.some(({ idempotencyKey }) => idempotencyKey !== requestId))
     find('claim', `${name} was sent with another Idempotency-Key than its own`);

@@ -58,10 +58,7 @@ const LIMIT = 3_000;
 const LIMITS = { limitClay: LIMIT, limitResearch: LIMIT, limitHeavy: LIMIT, limitSequence: LIMIT };
 
 /** What a transaction of a submission writes, and the reservation before it. */
-const TABLES = [
-  'mirror.submissions',
-  ...['account', 'hint', 'slot_block'].map((name) => `mirror_sync.${name}`),
-];
+const TABLES = ['mirror.submissions', ...['account', 'hint', 'slot_block'].map((name) => `mirror_sync.${name}`)];
 const BRAKES = [COMMIT_BRAKE, ...TABLES.map(tableBrake)] as const;
 
 /** Longest time between two operations that are queued, whether the daemon lives or not. */
@@ -219,8 +216,7 @@ class Queue implements Told {
     this.queued.set(id, marker);
     if (!draw.chance(REPEATED)) return;
     const again = await idOf();
-    if (again !== id)
-      this.problems.push(`submission ${id} is ${again} when it is queued under its key again`);
+    if (again !== id) this.problems.push(`submission ${id} is ${again} when it is queued under its key again`);
   }
 
   /** Cancels one that was queued lately, if it can be cancelled still. */
@@ -247,8 +243,7 @@ async function keepQueueing(
 ): Promise<void> {
   const names = OPERATION_NAMES.filter((name) => name !== spared);
   while (!signal.aborted) {
-    for (let burst = draw.integer(1, 3); burst > 0; burst -= 1)
-      await queue.submit(draw.one(names) ?? 'research');
+    for (let burst = draw.integer(1, 3); burst > 0; burst -= 1) await queue.submit(draw.one(names) ?? 'research');
     if (draw.chance(CANCELS)) await queue.cancel();
     await systemClock.sleep(draw.random() * QUEUE_EACH_MS, signal).catch(() => {});
   }

@@ -179,8 +179,7 @@ export async function playGames(options: AttackOptions, games: Games): Promise<A
   const { size, parallel, seed, signal } = options;
   const tally = new Tally(options);
   let begun = 0;
-  const wanted = (): boolean =>
-    !signal.aborted && (size.games > 0 ? begun < size.games : games.more(begun, tally));
+  const wanted = (): boolean => !signal.aborted && (size.games > 0 ? begun < size.games : games.more(begun, tally));
   await playInLanes(Math.min(games.lanes ?? parallel, parallel), wanted, async (index) => {
     begun += 1;
     await tally.play(seed + index, () => games.play(seed + index, index));

@@ -10,8 +10,7 @@ export interface Played extends AttackReport {
 }
 
 /** Counts that have a column of their own; the others stand below the table. */
-const COLUMNS =
-  'games,variants,states,walks,kills,in a commit,pairs,deletions,versions,moments replayed'.split(',');
+const COLUMNS = 'games,variants,states,walks,kills,in a commit,pairs,deletions,versions,moments replayed'.split(',');
 
 /** One row an attack, and their sum; columns without any figure are left out. */
 export function formatSummary(played: readonly Played[]): string {

@@ -56,8 +56,7 @@ export async function openMirrorAccount({
       const age = headers['age'] === undefined ? '' : ` of age ${String(headers['age'])}`;
       tell(`answered ${status}${age} ${path}: ${summaryOf(answer)}`);
       if (status === 200 && bodyError === undefined) account.answers.note(path, sentAt, Date.now(), text);
-      if (status === 404 && !path.includes('starting_after'))
-        account.answers.note(path, sentAt, Date.now(), '');
+      if (status === 404 && !path.includes('starting_after')) account.answers.note(path, sentAt, Date.now(), '');
       return answer;
     },
   };

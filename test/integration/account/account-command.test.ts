@@ -2,11 +2,7 @@ import { isStopped } from '@research-mirror/runtime/service';
 import { startTestSandbox, STILL, type TestSandbox } from '@research-mirror/sandbox/testing/sandbox';
 import { systemClock } from '@research-mirror/runtime/clock';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import {
-  type AccountCommand,
-  type CommandArguments,
-  runCommand,
-} from '../../../src/account/account-command.ts';
+import { type AccountCommand, type CommandArguments, runCommand } from '../../../src/account/account-command.ts';
 import { loadConfig } from '../../../src/config/load.ts';
 import { testDatabase } from '../../support/databases/migrated-database.ts';
 import { SILENT_LOG } from '../../support/sync/quiet-parts.ts';

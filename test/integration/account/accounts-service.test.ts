@@ -1,9 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import {
-  accountRunner,
-  accountsService,
-  type AccountsService,
-} from '../../../src/account/accounts-service.ts';
+import { accountRunner, accountsService, type AccountsService } from '../../../src/account/accounts-service.ts';
 import { createBudgetStore } from '../../../src/service/budget-store.ts';
 import { pauseKeeper } from '../../../src/daemon/pause-keeper.ts';
 import { databaseTime } from '../../../src/postgres/db.ts';
@@ -141,9 +137,7 @@ describe('an account that begins to run', () => {
       'select collection, next_full_at as at from mirror.freshness',
     );
     read.resolve();
-    expect(runs.map(({ collection }) => collection).toSorted()).toEqual(
-      [...account.config.collections].toSorted(),
-    );
+    expect(runs.map(({ collection }) => collection).toSorted()).toEqual([...account.config.collections].toSorted());
     for (const { at } of runs) expect(at?.getTime()).toBeGreaterThan(Date.now());
   });
 });

@@ -1,11 +1,6 @@
 import { sql } from 'kysely';
 import { afterEach, describe, expect, it } from 'vitest';
-import {
-  ask as askAll,
-  CommandFailed,
-  commandService,
-  type CommandHandler,
-} from '../../../src/account/commands.ts';
+import { ask as askAll, CommandFailed, commandService, type CommandHandler } from '../../../src/account/commands.ts';
 import { createWakeups } from '../../../src/postgres/notifications.ts';
 import { RequestRefused } from '../../../src/model/errors.ts';
 import { systemClock } from '@research-mirror/runtime/clock';
@@ -27,9 +22,7 @@ async function serve(work: CommandHandler, processId = 'daemon', listens = true)
   const bell = new Doorbell();
   const { db, url } = database;
   const onFailure = (error: unknown): number => failures.push(error);
-  const services = [
-    commandService({ db, processId, handlers: { work }, bell, clock: systemClock, onFailure }),
-  ];
+  const services = [commandService({ db, processId, handlers: { work }, bell, clock: systemClock, onFailure })];
   if (listens) {
     const log = { info: () => {}, warn: () => {} };
     const onWake = (): void => bell.ring();
@@ -233,8 +226,7 @@ describe('a command, where the database is in trouble,', () => {
     const bell = await serve(() => Promise.resolve('done'), 'daemon', false);
     const lost = ask();
     await eventually('it to count as taken', async () => {
-      const { rows } = await database.db
-        .sql`update mirror_sync.command set state = 'running' returning 1 as one`;
+      const { rows } = await database.db.sql`update mirror_sync.command set state = 'running' returning 1 as one`;
       return rows.length > 0;
     });
     bell.ring();

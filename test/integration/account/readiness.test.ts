@@ -37,9 +37,7 @@ describe('whether a delivery could be stored now', () => {
     await inOwnDatabase(async ({ db, url }) => {
       const name = new URL(url).pathname.slice(1);
       await opened.db.raw(`alter database ${name} set default_transaction_read_only = on`);
-      await opened.db.raw(
-        `select pg_terminate_backend(pid, 5000) from pg_stat_activity where datname = '${name}'`,
-      );
+      await opened.db.raw(`select pg_terminate_backend(pid, 5000) from pg_stat_activity where datname = '${name}'`);
       const asked = (): ReturnType<typeof ready> => ready(10_000, NOTHING_REFUSED, db);
       const { why } = (await eventually('an answer', () => asked())) as { why?: string };
       expect(why).toContain('the database is read-only');
@@ -171,8 +169,7 @@ describe('a trial', () => {
   it('clears every refusal if a page’s size can be written, and leaves nothing', async () => {
     const { writes, trial } = watched(own.db);
     const before = await presentParts(own.db);
-    for (const kind of ['page', 'delivery', 'heartbeat'] as const)
-      writes.refused(kind, await refusal('53100'));
+    for (const kind of ['page', 'delivery', 'heartbeat'] as const) writes.refused(kind, await refusal('53100'));
     await trial();
     expect(writes.why()).toBeUndefined();
     expect(await presentParts(own.db)).toEqual(before);

@@ -121,10 +121,7 @@ it('freshness shows the readings that should have begun and did not', async () =
     [`next_full_at = null, next_poll_at = null`, 'current'],
     // The database's clock went back: neither the next poll nor a reading that goes on is to hide that nothing is read.
     [`next_poll_at = ${inMinutes(60)}, polled_at = ${inMinutes(59)}`, 'overdue'],
-    [
-      `next_poll_at = ${inMinutes(60)}, polled_at = ${inMinutes(59)}, reading_at = ${inMinutes(59)}`,
-      'overdue',
-    ],
+    [`next_poll_at = ${inMinutes(60)}, polled_at = ${inMinutes(59)}, reading_at = ${inMinutes(59)}`, 'overdue'],
     [`next_poll_at = ${inMinutes(-6)}, reading_at = ${inMinutes(59)}, polled_at = now()`, 'overdue'],
   ] as const) {
     await schedule(`reading_at = null, state = 'current'`);

@@ -47,16 +47,13 @@ describe('an account that is opened after the database went back while it was fr
 });
 
 describe('an account that was taken and is not open yet', () => {
-  const strays = (): Promise<string[]> =>
-    account.parts.owned.releaseStrays(account.parts.db, account.parts.processId);
+  const strays = (): Promise<string[]> => account.parts.owned.releaseStrays(account.parts.db, account.parts.processId);
 
   it('stays taken while it waits for a place, and is released if a stop ends the wait', async () => {
     // As long as no time passes, nobody gives a place up.
     const starts = readingStarts(new VirtualClock());
     const others = Promise.withResolvers<string>();
-    const inFront = Array.from({ length: 16 }, () =>
-      starts.begin(() => others.promise, new AbortController().signal),
-    );
+    const inFront = Array.from({ length: 16 }, () => starts.begin(() => others.promise, new AbortController().signal));
     let told = 0;
     const parts = { ...account.parts, starts, onReleased: async () => void (told += 1) };
     const stop = new AbortController();

@@ -7,12 +7,7 @@ import { Secret } from '../../../src/config/secret.ts';
 import { type BriefProblem, createProblemStore } from '../../../src/daemon/problem-store.ts';
 import type { AccountStatus, StatusReport } from '../../../src/status/status-report.ts';
 import { testDatabase } from '../../support/databases/migrated-database.ts';
-import {
-  sampleAccount,
-  sampleCollection,
-  sampleProblem,
-  sampleReport,
-} from '../../support/processes/status-report.ts';
+import { sampleAccount, sampleCollection, sampleProblem, sampleReport } from '../../support/processes/status-report.ts';
 
 const database = testDatabase();
 const SECRET = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;

@@ -1,12 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { dueWork } from '../../../src/daemon/work-finder.ts';
-import {
-  addHints,
-  forgetOtherHints,
-  nextHints,
-  type StoredHint,
-  updateHints,
-} from '../../../src/mirror/hint-store.ts';
+import { addHints, forgetOtherHints, nextHints, type StoredHint, updateHints } from '../../../src/mirror/hint-store.ts';
 import { COLLECTION_NAMES, type Scope } from '../../../src/model/collections.ts';
 import type { HintedRow } from '../../../src/model/hint.ts';
 import { testAccounts } from '../../support/mirror/test-accounts.ts';
@@ -38,8 +32,7 @@ async function hintedAccount() {
     add: async (rows: readonly HintedRow[], ms = 0) => addHints(db, userId, rows, await inMs(ms)),
     /** Those of jobs that are due. */
     due: async () => (await next(['research_jobs']))?.hints ?? [],
-    update: (read: Parameters<typeof updateHints>[2]) =>
-      db.transaction((trx) => updateHints(trx, jobs, read)),
+    update: (read: Parameters<typeof updateHints>[2]) => db.transaction((trx) => updateHints(trx, jobs, read)),
   };
 }
 
@@ -49,8 +42,7 @@ describe('hints', () => {
     hints = await hintedAccount();
   });
   /** Those that are due: key, how often it was named, step. */
-  const told = async (): Promise<string[]> =>
-    (await hints.due()).map(({ key, seq, step }) => `${key} ${seq} ${step}`);
+  const told = async (): Promise<string[]> => (await hints.due()).map(({ key, seq, step }) => `${key} ${seq} ${step}`);
   /** The accounts that a look for due work finds. */
   const found = async () => [...(await dueWork(hints.db, [], [], new Date())).hinted];
   const twoDue = async () => (await hints.due()) as [StoredHint, StoredHint];

@@ -117,8 +117,7 @@ it('receivers do not count a success with a replaced secret for the new one', as
 it('receivers of all processes count three mismatches at most, and trust the registration again after one success', async () => {
   await register('secret');
   const [one, other] = [receivers(), receivers()];
-  for (let times = 0; times < 4; times += 1)
-    for (const process of [one, other]) await process.mismatched(userId);
+  for (let times = 0; times < 4; times += 1) for (const process of [one, other]) await process.mismatched(userId);
   expect(await registration()).toMatchObject({ mismatches: 3, verified_at: null });
   await receivers().verified(userId, 'secret');
   expect(await registration()).toMatchObject({ mismatches: 0, verified_at: expect.any(Date) as Date });

@@ -117,12 +117,9 @@ describe('a registration', () => {
   it('has the URLs of its last acceptance, and those of no other account', async () => {
     const another = await newAccount();
     const urlsOf = async (one: typeof store) => (await one.load()).ownUrls.toSorted();
-    const accept = (one: typeof store, ...ownUrls: string[]) =>
-      one.save((now) => ({ registeredAt: now, ownUrls }));
+    const accept = (one: typeof store, ...ownUrls: string[]) => one.save((now) => ({ registeredAt: now, ownUrls }));
     await accept(another, 'https://a', 'https://b', 'https://b');
-    await rowOf(
-      `insert into mirror_sync.own_url values (${userId}, 'https://older', now() - interval '1 day')`,
-    );
+    await rowOf(`insert into mirror_sync.own_url values (${userId}, 'https://older', now() - interval '1 day')`);
     expect(await urlsOf(another)).toEqual(['https://a', 'https://b']);
     await accept(store, 'https://a');
     await accept(store, 'https://b', 'https://c');

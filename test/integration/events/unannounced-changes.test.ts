@@ -34,8 +34,7 @@ async function put(
       values (${user}, ${id}, ${at(came)}, ${at(since)}, ${(changes += 1)}, '',
         ${JSON.stringify({ [field]: value })}::text::jsonb ${values})`;
   const superseded = sql`, ${at(came)}, ${at(changed)}, 'update'`;
-  if (before !== undefined)
-    await insert(`${table}_history`, ', _valid_from, _valid_to, _op', before, came, superseded);
+  if (before !== undefined) await insert(`${table}_history`, ', _valid_from, _valid_to, _op', before, came, superseded);
   await insert(table, '', state, changed);
 }
 
@@ -112,17 +111,13 @@ describe('changes into a finished state that no event announced', () => {
 });
 
 /** docs/recipes.md, "Events, and what they told". */
-const RECIPE =
-  (await recipes()).find(({ statement }) => statement.includes('as polled_first'))?.statement ?? '';
+const RECIPE = (await recipes()).find(({ statement }) => statement.includes('as polled_first'))?.statement ?? '';
 
 it('the recipe that compares changes with events counts a change that an event announced, and those that a poll found first', async () => {
   const account = await MirroredAccount.make(database, '9001');
   const { userId } = account.fence;
   const page = (...states: readonly string[]) =>
-    account.page(
-      'research_jobs',
-      JSON.stringify(states.map((status, index) => ({ job_id: index + 1, status }))),
-    );
+    account.page('research_jobs', JSON.stringify(states.map((status, index) => ({ job_id: index + 1, status }))));
   const deliver = (id: number) => {
     const told = eventOf(`{"id":"evt_${id}","type":"research.completed","data":{"job_id":${id}}}`);
     return storeEvent(database.db, userId, told, told.rows);

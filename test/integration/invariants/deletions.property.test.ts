@@ -28,10 +28,7 @@ interface Page {
   readonly took: number;
 }
 
-type Step =
-  | Page
-  | { readonly op: 'pass'; readonly ms: number }
-  | { readonly op: 'delete'; readonly accept: boolean };
+type Step = Page | { readonly op: 'pass'; readonly ms: number } | { readonly op: 'delete'; readonly accept: boolean };
 
 const key = fc.integer({ min: 1, max: KEYS.length });
 const proof: fc.Arbitrary<AbsenceProof | undefined> = fc.oneof(
@@ -79,14 +76,7 @@ const CHANGED: Page = { ...ABSENT, version: 2 };
 
 /** A few random runs may miss these. All but the first prove nothing, each for one reason. */
 const EXAMPLES: Readonly<Record<string, readonly Step[]>> = {
-  'proven twice, held by the brake, accepted': [
-    GRACE,
-    MANY,
-    GRACE,
-    MANY,
-    DELETE,
-    { op: 'delete', accept: true },
-  ],
+  'proven twice, held by the brake, accepted': [GRACE, MANY, GRACE, MANY, DELETE, { op: 'delete', accept: true }],
   'the order is contradicted between': [GRACE, BY_ORDER, CONTRADICTION, GRACE, BY_ORDER, DELETE],
   'the order is contradicted after': [GRACE, BY_ORDER, GRACE, BY_ORDER, CONTRADICTION, DELETE],
   once: [GRACE, ABSENT, DELETE],

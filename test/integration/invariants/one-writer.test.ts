@@ -38,10 +38,7 @@ const page =
   ({ mirror }, fence) =>
     mirror.applyPage(
       fence,
-      pageRecord(
-        { scope: scopeOf(fence, collection), obs: 1_000, after: 999 },
-        { items: itemsOf(collection, items) },
-      ),
+      pageRecord({ scope: scopeOf(fence, collection), obs: 1_000, after: 999 }, { items: itemsOf(collection, items) }),
     );
 const BLOCK = { group: 'other', blockId: 9, size: 1, validForMs: 10_000 } as const;
 
@@ -64,18 +61,12 @@ const WRITES: readonly [string, Write][] = [
       return mirror.recordSuspects(fence, scopeOf(fence), change, 999);
     },
   ],
-  [
-    'deletions',
-    ({ mirror }, fence) => mirror.applyDeletions(fence, scopeOf(fence), { accept: OPERATOR, obs: 999 }),
-  ],
+  ['deletions', ({ mirror }, fence) => mirror.applyDeletions(fence, scopeOf(fence), { accept: OPERATOR, obs: 999 })],
   ['freshness', ({ store }) => store.saveCollection('lists', { state: 'failing' })],
   ['the account’s state', ({ store }) => store.saveState('stopped', 'late')],
   ['since when history covers it', (_, fence) => openHistory(account.database.db, fence, ['lists'], true)],
   ['a batch of a new column', ({ mirror }, fence) => mirror.backfill(fence)],
-  [
-    'old rows of the log, removed',
-    (_, fence) => pruneLog(account.database.db, fence, 0, new AbortController().signal),
-  ],
+  ['old rows of the log, removed', (_, fence) => pruneLog(account.database.db, fence, 0, new AbortController().signal)],
   ['a reservation', (_, fence) => createBudgetStore(account.database.db, fence).reserve('k', BLOCK, NOTHING)],
   [
     'freed slots',

@@ -15,9 +15,7 @@ const FULL = beginFull(MEMORY, { liveRows: 2, now: 0 }).walk;
 
 /** Everything that a page may write. */
 const TABLES = [
-  ...['lists', 'lists_history', '_collections', '_conflicts', 'quarantine', 'sync_log'].map(
-    (name) => `mirror.${name}`,
-  ),
+  ...['lists', 'lists_history', '_collections', '_conflicts', 'quarantine', 'sync_log'].map((name) => `mirror.${name}`),
   ...['account', 'candidate', 'scope', 'slot_block', 'unsettled'].map((name) => `mirror_sync.${name}`),
 ];
 

@@ -140,8 +140,7 @@ it('a copy has a column of your own of a type that the target has, and names one
 
 it('a copy has every row, column by column, digit by digit', async () => {
   const all = await rowsOf(source.db);
-  for (const name of ['research_jobs_history', 'quarantine'])
-    expect(all.get(`mirror.${name}`)).toHaveLength(2);
+  for (const name of ['research_jobs_history', 'quarantine']) expect(all.get(`mirror.${name}`)).toHaveLength(2);
   const expected = [...all].map(([name, rows]) => [name, rows.map((row) => row.replace(OWN, ''))] as const);
   await inCopy(async ({ db }) => expect(await rowsOf(db)).toEqual(new Map(expected)));
 });
@@ -152,9 +151,7 @@ it('a copy has the views and comments of its columns, its indexes, and goes on c
       from pg_class c join pg_attribute a on a.attrelid = c.oid
       where c.relnamespace = ${schema}::regnamespace and c.relkind in ('r', 'v', 'i') and a.attnum > 0 and not attisdropped
       order by 1, 2`;
-  const before = (await shown('mirror').execute(source.kysely)).rows.filter(
-    ({ attname }) => attname !== 'my_sum',
-  );
+  const before = (await shown('mirror').execute(source.kysely)).rows.filter(({ attname }) => attname !== 'my_sum');
   await inCopy(async ({ kysely }) => {
     expect((await shown('mirror').execute(kysely)).rows).toEqual(before);
     const submitted = sql<{ id: string }>`select mirror.submit('research', '{}', user_id => 1) as id`;
@@ -193,9 +190,7 @@ it('a copy is refused if a newer program has changed the mirror', async () => {
   await inOwnDatabase(async ({ url, kysely }) => {
     const later = sql`insert into other_sync.migration (name, checksum, applied_at) values ('9999_later', 'x', now())`;
     await later.execute(kysely);
-    await expect(copyTo({ url }, place, { schema: 'other' })).rejects.toThrow(
-      /newer than this program \(9999_later\)/,
-    );
+    await expect(copyTo({ url }, place, { schema: 'other' })).rejects.toThrow(/newer than this program \(9999_later\)/);
     await untouched(place.url);
   });
 });
@@ -203,9 +198,7 @@ it('a copy is refused if a newer program has changed the mirror', async () => {
 it('a copy says which of the two databases can’t be reached', async () => {
   const nowhere = new URL(source.url);
   nowhere.port = '1';
-  await expect(copyTo(source, { url: nowhere.href })).rejects.toThrow(
-    /^the target: the database can't be reached/,
-  );
+  await expect(copyTo(source, { url: nowhere.href })).rejects.toThrow(/^the target: the database can't be reached/);
   await expect(copyTo({ url: nowhere.href }, place)).rejects.toThrow(/^the database can't be reached/);
   await untouched(place.url);
 });

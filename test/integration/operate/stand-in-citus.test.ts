@@ -100,9 +100,7 @@ describe.runIf(isPlain)('distribute, with a stand-in for Citus', () => {
     expect(await run(`select 1 from cleared where name = 'mirror.lists'`)).toHaveLength(1);
     const acts = 'select _user_id, act, arguments, os_user from mirror.operator_log';
     const given = { tables: names.length, shards: 8 };
-    expect(await run(acts)).toEqual([
-      { _user_id: '0', act: 'distribute', arguments: given, os_user: OPERATOR.osUser },
-    ]);
+    expect(await run(acts)).toEqual([{ _user_id: '0', act: 'distribute', arguments: given, os_user: OPERATOR.osUser }]);
 
     steps = [];
     expect(await distribute(false)).toMatchObject({ attempts: 0 });
@@ -168,9 +166,7 @@ describe.runIf(isPlain)('distribute, with a stand-in for Citus', () => {
 
   it('says what the cluster lacks, with the remedy', async () => {
     await run(`update pg_dist_node set shouldhaveshards = false`);
-    await expect(distribute(true)).rejects.toThrow(
-      /no active node of the cluster takes shards.*citus_add_node/s,
-    );
+    await expect(distribute(true)).rejects.toThrow(/no active node of the cluster takes shards.*citus_add_node/s);
     await run(`delete from pg_dist_node where groupid = 0`);
     await expect(distribute(true)).rejects.toThrow(/workers do not know this coordinator/);
   });

@@ -8,9 +8,7 @@ const newAccount = testAccounts();
 /** An account whose last change ID is `id`. */
 async function accountAt(id: bigint): Promise<MirroredAccount> {
   const account = await newAccount();
-  await account.query(
-    `update mirror_sync.account set change_id = ${id} where _user_id = ${account.fence.userId}`,
-  );
+  await account.query(`update mirror_sync.account set change_id = ${id} where _user_id = ${account.fence.userId}`);
   return account;
 }
 
@@ -43,9 +41,7 @@ describe('change IDs', () => {
   it('begin above the floor, which rises when the database went back', async () => {
     const account = await accountAt(41n);
     const floor = 7_000_000_000_000_000n;
-    await account.query(
-      `insert into mirror_sync.installation (created_at, change_floor) values (now(), ${floor})`,
-    );
+    await account.query(`insert into mirror_sync.installation (created_at, change_floor) values (now(), ${floor})`);
     try {
       expect([await take(account, 2), await take(account)]).toEqual([floor + 2n, floor + 3n]);
     } finally {

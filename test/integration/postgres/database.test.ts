@@ -6,11 +6,7 @@ import { DatabaseUnavailable, Unusable } from '@research-mirror/runtime/errors';
 import { messageOf } from '@research-mirror/runtime/message';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
 import { nonEphemeralPort } from '@research-mirror/embedded-postgres/ports';
-import {
-  openTestDatabase,
-  createEmptyDatabase,
-  testDatabase,
-} from '../../support/databases/migrated-database.ts';
+import { openTestDatabase, createEmptyDatabase, testDatabase } from '../../support/databases/migrated-database.ts';
 
 const PASSWORD = 'never-to-be-seen';
 const open = testDatabase(createEmptyDatabase);

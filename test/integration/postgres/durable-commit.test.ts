@@ -69,8 +69,7 @@ describe('on disk before it is answered, even if synchronous_commit is off,', ()
     [
       'the end of an account, whose submissions are cancelled',
       'other.submissions',
-      ({ fence: { userId } }, db) =>
-        retireAccount(db, userId, { now: new Date(), by: OPERATOR, remove: false }),
+      ({ fence: { userId } }, db) => retireAccount(db, userId, { now: new Date(), by: OPERATOR, remove: false }),
     ],
     [
       'slots before requests are sent under them',
@@ -112,9 +111,7 @@ describe('on disk before it is answered, even if synchronous_commit is off,', ()
         await EventAccount.make(database);
         const submit = `select other.submit('research', '{}')`;
         const call =
-          name === 'submit'
-            ? submit
-            : `select other.cancel_submission(max(submission_id)) from other.submissions`;
+          name === 'submit' ? submit : `select other.cancel_submission(max(submission_id)) from other.submissions`;
         const mode = `select current_setting('synchronous_commit') as mode`;
         const seen = (...statements: string[]) => ask(database.url, submit, ...statements, mode);
         const off = 'set synchronous_commit = off';

@@ -132,9 +132,7 @@ it('a process releases accounts that name it while it does not work on them, at 
   const eight = fenceOf('8');
   // It works on one account. The row of another went back to when it did. A third belongs to another process.
   owned.add(eight);
-  await run(
-    `insert into mirror_sync.account (_user_id, owner, token, created_at) values (9, 'other', 1, now())`,
-  );
+  await run(`insert into mirror_sync.account (_user_id, owner, token, created_at) values (9, 'other', 1, now())`);
   expect([await look(), await look()]).toEqual([[], ['7']]);
   expect(await run('select _user_id, owner, token from mirror_sync.account order by 1')).toEqual([
     { _user_id: '7', owner: null, token: '1' },

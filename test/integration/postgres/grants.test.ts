@@ -37,8 +37,7 @@ async function migrationsTo(number: number, later?: string): Promise<string> {
   for (const name of await readdir(MIGRATIONS)) {
     if (Number(name.slice(0, 4)) <= number) await copyFile(join(MIGRATIONS, name), join(some, name));
   }
-  if (later !== undefined)
-    await writeFile(join(some, '9000_later.sql'), `-- oldest program: 0.2.0\n${later}`);
+  if (later !== undefined) await writeFile(join(some, '9000_later.sql'), `-- oldest program: 0.2.0\n${later}`);
   return some;
 }
 
@@ -55,8 +54,7 @@ async function rights(role?: string): Promise<string[]> {
   return rows.map(({ what }) => what);
 }
 const ofReader = () => rights('granting_reader');
-const everyReading = async () =>
-  (await rights()).filter((what) => !/^(?:submit|cancel_submission)\(\)$/.test(what));
+const everyReading = async () => (await rights()).filter((what) => !/^(?:submit|cancel_submission)\(\)$/.test(what));
 
 const ofBoth = async () => [await ofReader(), await rights('granting_submitter')];
 const allRights = async () => [await everyReading(), await rights()];

@@ -53,9 +53,7 @@ async function taken(processId: string, userId = USER): Promise<Fence> {
 
 /** As if the process had been killed long enough ago for its heartbeat to expire. */
 const silence = (processId: string) =>
-  rows(
-    `update mirror_sync.process set alive_until = now() - interval '1 s' where process_id = '${processId}'`,
-  );
+  rows(`update mirror_sync.process set alive_until = now() - interval '1 s' where process_id = '${processId}'`);
 
 const write = (fence: Fence, content: string, inBetween = async (): Promise<void> => {}) =>
   fenced(database.db, fence, async (trx) => {

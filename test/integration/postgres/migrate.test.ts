@@ -44,9 +44,7 @@ it('a migration whose text has changed since it was applied is refused', async (
   await file('create schema if not exists "{schema}"; create table "{schema}".a ();');
   await migrate(options('newer'));
   await file('create schema if not exists "{schema}"; create table "{schema}".b ();');
-  await expect(migrate(options('newer'))).rejects.toThrow(
-    /0001_first of schema "newer" was applied with another text/,
-  );
+  await expect(migrate(options('newer'))).rejects.toThrow(/0001_first of schema "newer" was applied with another text/);
 });
 
 it('a migration that fails leaves nothing', async () => {
@@ -92,9 +90,7 @@ it('a mirror of the first version gets history with the columns that it has gain
   expect(await run('select list_id, name, mine, _is_current, _valid_to from elder.lists_versions')).toEqual([
     { list_id: '4', name: 'a', mine: 7, _is_current: true, _valid_to: null },
   ]);
-  await expect(run('select * from elder.lists_as_of(now())')).rejects.toThrow(
-    /no history of account 1 is kept/,
-  );
+  await expect(run('select * from elder.lists_as_of(now())')).rejects.toThrow(/no history of account 1 is kept/);
   await run(`
     update elder._collections set history_from = '-infinity';
     insert into elder.lists_history (_user_id, list_id, name, _first_seen_at, _changed_at, _change_id, _hash, _raw, _valid_from, _valid_to, _op)

@@ -8,11 +8,7 @@ import { PATIENCE } from '../../../src/postgres/retried.ts';
 import { DatabaseUnavailable } from '@research-mirror/runtime/errors';
 import { systemClock } from '@research-mirror/runtime/clock';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
-import {
-  MIGRATIONS,
-  createEmptyDatabase,
-  databaseForEach,
-} from '../../support/databases/migrated-database.ts';
+import { MIGRATIONS, createEmptyDatabase, databaseForEach } from '../../support/databases/migrated-database.ts';
 import { MirroredAccount } from '../../support/mirror/mirrored-account.ts';
 import { sessionsWaiting } from '../../support/postgres/sessions-waiting.ts';
 import { folderForEach } from '@research-mirror/runtime/testing/folder-for-each';
@@ -43,8 +39,7 @@ async function second(text: string): Promise<void> {
 const applied = () => open.rows('select name from mirror_sync.migration order by name');
 const FIRST = { name: '0001_first' };
 /** A session of the database waits for a lock. */
-const somebodyWaits = () =>
-  eventually('a session to wait', async () => (await sessionsWaiting(open.rows)) > 0);
+const somebodyWaits = () => eventually('a session to wait', async () => (await sessionsWaiting(open.rows)) > 0);
 
 /** Begins a transaction of `other`, has a program wait for it, and expects it to give up, with that session's name. */
 async function expectGivenUpBeside(statement: string): Promise<void> {

@@ -4,11 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { foreignObjects, writable } from '../../../src/operate/check-database.ts';
 import { presentParts, whatIsMissing } from '../../../src/postgres/inspection.ts';
 import { pendingMigrations } from '../../../src/postgres/run-migrations.ts';
-import {
-  MIGRATIONS,
-  createMigratedDatabase,
-  databaseForEach,
-} from '../../support/databases/migrated-database.ts';
+import { MIGRATIONS, createMigratedDatabase, databaseForEach } from '../../support/databases/migrated-database.ts';
 
 const own = databaseForEach(() => createMigratedDatabase('other'));
 
@@ -46,10 +42,7 @@ describe('what migrations made and is gone is named:', () => {
   ])('%s', async (_, broken, lacks = '') => {
     await own.db.raw(broken);
     const missing = await whatIsMissing(own.db, MIGRATIONS);
-    expect([missing === undefined, missing ?? '']).toEqual([
-      lacks === '',
-      expect.stringContaining(lacks) as string,
-    ]);
+    expect([missing === undefined, missing ?? '']).toEqual([lacks === '', expect.stringContaining(lacks) as string]);
     // Only readers miss a view: no write needs it.
     const isWritten = lacks !== '' && !lacks.includes('view');
     expect((await whatIsMissing(own.db, MIGRATIONS, false)) !== undefined).toBe(isWritten);
@@ -70,10 +63,7 @@ describe('what somebody put in the way of writes is named, with the SQL that tak
     create event trigger watch on ddl_command_end`;
   const IDENTITY = 'alter table other.lists replica identity';
   it.each([
-    [
-      'nothing, of tables that are not the mirror’s',
-      'create rule r as on insert to other.more do instead nothing',
-    ],
+    ['nothing, of tables that are not the mirror’s', 'create rule r as on insert to other.more do instead nothing'],
     ['a trigger', TRIGGER, 'warning', 'the trigger act of other.lists runs with each write'],
     ['no trigger that is disabled', `${TRIGGER}; alter table other.lists disable trigger act`],
     [

@@ -32,8 +32,7 @@ const login = async (...groups: string[]): Promise<LoginRole> => {
   roles.push(made);
   return made;
 };
-const bind = (role: LoginRole, account: number) =>
-  run(`select mirror_sync.bind_reader('${role.name}', ${account})`);
+const bind = (role: LoginRole, account: number) => run(`select mirror_sync.bind_reader('${role.name}', ${account})`);
 
 beforeAll(async () => {
   for (const group of ['mirror_reader', 'mirror_submitter'])
@@ -113,8 +112,8 @@ const readable = (role: LoginRole) =>
 
 /** Whether the login reads rows of other accounts than 1001. */
 const readsForeign = async (role: LoginRole, name: string): Promise<boolean> =>
-  (await role.run(`select from mirror.${name} r where (to_jsonb(r) ->> '_user_id')::bigint <> 1001 limit 1`))
-    .length > 0;
+  (await role.run(`select from mirror.${name} r where (to_jsonb(r) ->> '_user_id')::bigint <> 1001 limit 1`)).length >
+  0;
 
 describe('a login that is bound to one account', () => {
   it('reads no row of another one, in any relation that it reaches', async () => {
@@ -136,9 +135,7 @@ describe('a login that is bound to one account', () => {
       'recoveries',
     ]);
     const own = await one.run('select count(*)::int as n from mirror.lists_live');
-    expect(own).toEqual(
-      await all.run('select count(*)::int as n from mirror.lists_live where _user_id = 1001'),
-    );
+    expect(own).toEqual(await all.run('select count(*)::int as n from mirror.lists_live where _user_id = 1001'));
     expect(own).not.toEqual([{ n: 0 }]);
   });
 
@@ -180,10 +177,7 @@ describe('a login that is bound to one account', () => {
     expect(found).toEqual(
       functions.map(({ name }) => name).filter((name) => /^[a-z].*_(?:as_of|since)$|^row_story$/.test(name)),
     );
-    expect(functions.filter(({ definer }) => definer).map(({ name }) => name)).toEqual([
-      'cancel_submission',
-      'submit',
-    ]);
+    expect(functions.filter(({ definer }) => definer).map(({ name }) => name)).toEqual(['cancel_submission', 'submit']);
   });
 
   it('submits and cancels only for its own account; another one is treated as missing', async () => {
@@ -227,8 +221,7 @@ describe('a login that is bound to one account', () => {
   });
 
   it('is bound in later tables and columns, and can be bound to another account', async () => {
-    for (const name of await readdir(MIGRATIONS))
-      await copyFile(join(MIGRATIONS, name), join(folder.path, name));
+    for (const name of await readdir(MIGRATIONS)) await copyFile(join(MIGRATIONS, name), join(folder.path, name));
     const later = `create table "{schema}".later (_user_id bigint primary key, note text);
       insert into "{schema}".later values (1001, 'own'), (1002, 'foreign');
       create view "{schema}".later_notes with (security_invoker = true) as select * from "{schema}".later;`;
@@ -239,9 +232,7 @@ describe('a login that is bound to one account', () => {
     expect(await all.run('select note from mirror.later')).toHaveLength(2);
     await bind(one, 1002);
     expect(await one.run('select note from mirror.later')).toEqual([{ note: 'foreign' }]);
-    expect(await one.run('select distinct _user_id::text as id from mirror.lists_versions')).toEqual([
-      { id: '1002' },
-    ]);
+    expect(await one.run('select distinct _user_id::text as id from mirror.lists_versions')).toEqual([{ id: '1002' }]);
     await bind(one, 1001);
     await run(`drop view mirror.later_notes; drop table mirror.later;
       delete from mirror_sync.migration where name like '9000%'`);
@@ -290,16 +281,12 @@ describe('a login that may read a view and not its tables', () => {
   });
 
   it('reads new columns of the view, in the transaction that makes them', async () => {
-    await run(
-      'alter table mirror.watchlist add column note text; alter table mirror.lists add column note text',
-    );
+    await run('alter table mirror.watchlist add column note text; alter table mirror.lists add column note text');
     await database.db.transaction(async (trx) => {
       await takeTurn(trx);
       await followRestoredColumns(trx);
     });
-    expect(Object.keys((await ofView.run('select * from mirror.watchlist_live limit 1'))[0] ?? {})).toContain(
-      'note',
-    );
+    expect(Object.keys((await ofView.run('select * from mirror.watchlist_live limit 1'))[0] ?? {})).toContain('note');
     await ofView.run('select * from own.lists');
   });
 });

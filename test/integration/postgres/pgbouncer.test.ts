@@ -65,8 +65,7 @@ describe.runIf(isPgbouncerTested())('through pgbouncer in transaction mode', () 
         await fenced(
           open.db,
           taken.fence,
-          (trx) =>
-            trx.sql`update mirror_sync.account set change_id = change_id + 1 where _user_id = ${userId}`,
+          (trx) => trx.sql`update mirror_sync.account set change_id = change_id + 1 where _user_id = ${userId}`,
         );
         const stale = { ...taken.fence, token: '0', ownership: undefined };
         await expect(fenced(open.db, stale, async () => {})).rejects.toThrow(LeaseLost);

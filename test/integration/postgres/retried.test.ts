@@ -57,9 +57,7 @@ describe('changes that wait for a lock', () => {
     const locked = await beside('share update exclusive', async () => {
       const locking = run(systemClock, 20, lock);
       await eventually('an attempt to give way', () => steps.length > 0);
-      await open.db.raw(
-        `set statement_timeout = '500ms'; insert into mirror.a values (1); reset statement_timeout`,
-      );
+      await open.db.raw(`set statement_timeout = '500ms'; insert into mirror.a values (1); reset statement_timeout`);
       return { locking };
     });
     expect((await locked.locking).attempts).toBeGreaterThan(1);

@@ -80,8 +80,7 @@ describe('a schema that something else has taken', () => {
 
   it('is named if this user can make nothing in it', () =>
     asLogin(
-      (name) =>
-        `create schema mirror_sync; grant create on database ${name.replace('_login', '')} to ${name}`,
+      (name) => `create schema mirror_sync; grant create on database ${name.replace('_login', '')} to ${name}`,
       (url) => expect(migrateTo(url, 'mirror')).rejects.toThrow('permission denied for schema mirror_sync'),
     ));
 

@@ -10,12 +10,7 @@ import { whatIsMissing } from '../../../src/postgres/inspection.ts';
 import { programVersion } from '../../../src/config/program.ts';
 import { systemClock } from '@research-mirror/runtime/clock';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
-import {
-  databaseForEach,
-  MIGRATIONS,
-  opened,
-  openTestDatabase,
-} from '../../support/databases/migrated-database.ts';
+import { databaseForEach, MIGRATIONS, opened, openTestDatabase } from '../../support/databases/migrated-database.ts';
 import { createMirrorOf020, HEARTBEAT_OF_020 } from '../../support/databases/mirror-of-0.2.0.ts';
 
 const open = databaseForEach(async () => opened(await createMirrorOf020(), { bounds: MIGRATION_BOUNDS }));
@@ -29,8 +24,7 @@ afterEach(() => other.end());
 
 const here = () => ({ db: open.db, folder: MIGRATIONS, version: programVersion() });
 const upgrade = () => migrate({ ...here(), clock: systemClock });
-const pending = async (which: typeof pendingMigrations | typeof neededMigrations) =>
-  (await which(here())).length;
+const pending = async (which: typeof pendingMigrations | typeof neededMigrations) => (await which(here())).length;
 /** A process of 0.2.0 lives for so many seconds from now. */
 const beat = (seconds: number) => other.query(HEARTBEAT_OF_020, [seconds]);
 
@@ -56,9 +50,7 @@ async function columns(): Promise<Map<string, string[]>> {
 }
 
 const rowsOf = (table: string, all: readonly string[]) =>
-  open.rows<Record<string, string>>(
-    `select ${all.map((name) => `r."${name}"::text`).join()} from ${table} r`,
-  );
+  open.rows<Record<string, string>>(`select ${all.map((name) => `r."${name}"::text`).join()} from ${table} r`);
 /** Each row's values of these columns, in a fixed order. */
 const only = (rows: readonly Record<string, string>[], all: readonly string[]): string[] =>
   rows.map((row) => JSON.stringify(all.map((column) => row[column]))).toSorted();
@@ -97,9 +89,7 @@ describe('a mirror of 0.2.0', () => {
     expect(gone.length).toBeGreaterThan(0);
     expect(gone.filter((each) => !each.startsWith('mirror_sync.'))).toEqual([]);
     expect([...rows.values()].flat().length).toBeGreaterThan(200);
-    for (const view of 'changes companies freshness data_quality lists_live research_jobs_versions'.split(
-      ' ',
-    ))
+    for (const view of 'changes companies freshness data_quality lists_live research_jobs_versions'.split(' '))
       expect([view, ...(await open.rows(`select * from mirror.${view}`))]).not.toEqual([view]);
   });
 

@@ -54,8 +54,7 @@ describe('the budget’s store', () => {
 
   it('removes blocks that hold no slot any more', async () => {
     await store().reserve(KEY, block(1), NOTHING);
-    await database.db
-      .sql`update mirror_sync.slot_block set valid_until = ${sql.raw(earlier('valid_until', '6 min'))}`;
+    await database.db.sql`update mirror_sync.slot_block set valid_until = ${sql.raw(earlier('valid_until', '6 min'))}`;
     await store().reserve(KEY, block(2), NOTHING);
     const { rows } = await database.db.sql<{ block_id: string }>`select block_id from mirror_sync.slot_block`;
     expect(rows).toEqual([{ block_id: '2' }]);

@@ -31,11 +31,7 @@ beforeAll(async () => {
   const statements = [
     `insert into mirror_sync.account (_user_id, created_at) select n, now() from generate_series(1, ${ACCOUNTS}) as n`,
     fill('research_jobs', `_user_id, job_id, _domain, ${own}`, `1, n, ${domain}, ${values}`),
-    fill(
-      'research_jobs_history',
-      `_user_id, job_id, ${own}, ${past}`,
-      `1, n, ${values}, now(), now(), 'update'`,
-    ),
+    fill('research_jobs_history', `_user_id, job_id, ${own}, ${past}`, `1, n, ${values}, now(), now(), 'update'`),
     'update mirror.research_jobs set _deleted_at = now(), _change_id = _change_id + 1000000 where job_id % 10 = 0',
     fill('lists', `_user_id, list_id, ${own}`, `1, n, ${values}`, LISTS),
     fill(

@@ -165,12 +165,9 @@ it.each([
   ['lists', '9223372036854775808', 'out of range for type bigint'],
   ['lists', null, 'row_story: no row of lists can have the key NULL'],
   [null, '7', 'row_story: there is no collection NULL'],
-])(
-  'mirror.row_story says what is wrong with a row of %s that is called %s',
-  async (collection, key, problem) => {
-    await expect(story(account, collection, key)).rejects.toThrow(problem);
-  },
-);
+])('mirror.row_story says what is wrong with a row of %s that is called %s', async (collection, key, problem) => {
+  await expect(story(account, collection, key)).rejects.toThrow(problem);
+});
 
 it.each([
   ['null, $$lists$$, $$7$$', 'row_story: user_id is NULL'],

@@ -15,10 +15,7 @@ const GRACE_MS = 60_000;
 const groups = async (userId: string, laterMs = 0): Promise<string[]> =>
   (await readSuspects(database.db, new Date(Date.now() + laterMs), GRACE_MS))
     .filter((each) => each.userId === userId)
-    .map(
-      ({ collection, cause, rows, examples }) =>
-        `${collection} ${cause} ${rows} ${examples.toSorted().join()}`,
-    );
+    .map(({ collection, cause, rows, examples }) => `${collection} ${cause} ${rows} ${examples.toSorted().join()}`);
 const some = (what: string): string => expect.stringContaining(` ${what} `) as string;
 
 it('suspected deletions are told apart: missed once, held, on their way, refused', async () => {
@@ -26,10 +23,7 @@ it('suspected deletions are told apart: missed once, held, on their way, refused
   await account.observe('research_jobs', jobs(...upTo(60)));
   expect(await deleteAllBut(account, 'research_jobs', jobs(...upTo(40)))).toMatchObject({ blocked: 20 });
   await account.observe('research_jobs', jobs(...upTo(38)), { proof: SNAPSHOT });
-  expect(await groups('1')).toEqual([
-    'research_jobs brake 20 41,42,43,44,45',
-    'research_jobs second_proof 2 39,40',
-  ]);
+  expect(await groups('1')).toEqual(['research_jobs brake 20 41,42,43,44,45', 'research_jobs second_proof 2 39,40']);
   await account.query(`update mirror._collections set held_deletions = 0 where _user_id = 1`);
   expect(await groups('1')).toEqual([some('second_proof 22')]);
   await account.query(`
@@ -69,8 +63,7 @@ it('deletions that wait for a second reading differ from those that need a full 
 it('items are named with their list, and a list with an item without an ID is named', async () => {
   const account = await MirroredAccount.make(database, '2');
   await account.observe('lists', itemsWith('list_id', [7, 8]));
-  for (const parent of ['7', '8'])
-    await account.observe('list_items', itemsWith('id', ['a', 'b', 'c']), { parent });
+  for (const parent of ['7', '8']) await account.observe('list_items', itemsWith('id', ['a', 'b', 'c']), { parent });
   await account.age(account.gracePeriodMs);
   await account.observe('list_items', itemsWith('id', ['a']), { parent: '7', proof: SNAPSHOT });
   await account.observe('list_items', itemsWith('id', ['b', 'c']), { parent: '8', proof: SNAPSHOT });

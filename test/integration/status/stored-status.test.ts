@@ -33,9 +33,7 @@ it('the stored status has each key’s stored budget: blocks, and what was learn
     values (2, 'k', 'other', '{"contacted": true}'), (2, 'k', 'all', '{"ceiling": {"limit": 12, "until": 1}}')`);
   const blocks = [{ group: 'other', blockId: 1, size: 5 }];
   const learnt = [{ group: 'all' }, { group: 'other', learnt: { contacted: true } }];
-  expect((await readStoredStatus(database.db)).budgets).toMatchObject([
-    { userId: '2', keyHash: 'k', blocks, learnt },
-  ]);
+  expect((await readStoredStatus(database.db)).budgets).toMatchObject([{ userId: '2', keyHash: 'k', blocks, learnt }]);
 });
 
 it('the stored status has a webhook’s host without the rest of the URL, the last event, and waiting hints', async () => {

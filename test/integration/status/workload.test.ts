@@ -8,9 +8,7 @@ import { createLoginRole } from '../../support/postgres/login-role.ts';
 
 const database = testDatabase();
 beforeAll(async () => {
-  await run(
-    `insert into mirror_sync.account (_user_id, created_at) select n, now() from generate_series(1, 3) as n`,
-  );
+  await run(`insert into mirror_sync.account (_user_id, created_at) select n, now() from generate_series(1, 3) as n`);
 });
 
 /** Settings that keep history. */

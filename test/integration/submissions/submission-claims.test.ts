@@ -11,10 +11,8 @@ import { storedSubmissions } from '../../support/submissions/stored-submissions.
 const scene = storedSubmissions();
 const { run, storeOf, queue, takeover, cancel, row, state, ids } = scene;
 
-const isDue = async () =>
-  [...(await dueWork(scene.db, [], [], new Date())).submitting].includes(String(scene.user));
-const update = (id: string, set: string) =>
-  run(`update mirror.submissions set ${set} where submission_id = ${id}`);
+const isDue = async () => [...(await dueWork(scene.db, [], [], new Date())).submitting].includes(String(scene.user));
+const update = (id: string, set: string) => run(`update mirror.submissions set ${set} where submission_id = ${id}`);
 
 describe('a claim', () => {
   it('commits that the submission is being sent, and gives what is to be sent', async () => {

@@ -110,9 +110,7 @@ describe('where the database went back behind', () => {
     const id = await claimed();
     const [before] = await run(`select change_id from mirror_sync.account where _user_id = ${user}`);
     await write(store, id);
-    await run(
-      `update mirror_sync.account set change_id = ${String(before?.['change_id'])} where _user_id = ${user}`,
-    );
+    await run(`update mirror_sync.account set change_id = ${String(before?.['change_id'])} where _user_id = ${user}`);
     await expect(fenced(db, fence, () => Promise.resolve())).rejects.toBeInstanceOf(DatabaseWentBack);
   });
 });

@@ -13,9 +13,7 @@ const { run, queue } = scene;
 
 /** A column of the account's submissions, in the order of another. */
 const column = async (name: string, order = 'submission_id'): Promise<unknown[]> => {
-  const rows = await run(
-    `select ${name} from mirror.submissions where _user_id = ${scene.user} order by ${order}`,
-  );
+  const rows = await run(`select ${name} from mirror.submissions where _user_id = ${scene.user} order by ${order}`);
   return rows.map((row) => row[name]);
 };
 

@@ -98,9 +98,7 @@ describe('submit()', () => {
   it('wants the account named where there are several, and says so where there is none', async () => {
     await owner(`insert into mirror_sync.account (_user_id, created_at) select n, now() from generate_series(1, 12) n
       on conflict do nothing`);
-    expect(await submit()).toBe(
-      'RM013 there are 12 accounts: name one as user_id (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, …)',
-    );
+    expect(await submit()).toBe('RM013 there are 12 accounts: name one as user_id (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, …)');
     expect(await submit(`'research', '{}', user_id => 3`)).toEqual(ID);
     await owner('delete from mirror_sync.account');
     expect(await submit()).toMatch(/^RM013 no account has been/);
@@ -186,8 +184,7 @@ describe('an idempotency key', () => {
 
   it('is the account’s own', async () => {
     await newAccount(8);
-    const call = (user: number) =>
-      submit(`'research', '{"u": ${user}}', user_id => ${user}, idempotency_key => 'k'`);
+    const call = (user: number) => submit(`'research', '{"u": ${user}}', user_id => ${user}, idempotency_key => 'k'`);
     expect(await call(7)).not.toBe(await call(8));
   });
 });

@@ -27,20 +27,16 @@ describe('an interrupted second reading of suspects', () => {
     await account.query(`update mirror.research_jobs set _changed_at = ${hourAgo}`);
     await account.read('research_jobs', 'rows');
     // The first proof is an hour old by both clocks: the database's, and the service's in the answer's Date.
-    await account.query(
-      `update mirror_sync.candidate set at = ${hourAgo}, served_at = served_at - interval '1 hour'`,
-    );
+    await account.query(`update mirror_sync.candidate set at = ${hourAgo}, served_at = served_at - interval '1 hour'`);
 
     const stop = new AbortController();
     account.onRequest = () => stop.abort(new Stopped('the test'));
     // The page at the top is still read, the one with the row is not.
-    await expect(account.current.reader.confirmDeletions('research_jobs', stop.signal)).rejects.toThrow(
-      Stopped,
-    );
+    await expect(account.current.reader.confirmDeletions('research_jobs', stop.signal)).rejects.toThrow(Stopped);
     account.onRequest = () => {};
     await account.current.reader.confirmDeletions('research_jobs', new AbortController().signal);
-    expect(
-      await account.query(`select job_id from mirror.research_jobs where _deleted_at is not null`),
-    ).toEqual([{ job_id: id }]);
+    expect(await account.query(`select job_id from mirror.research_jobs where _deleted_at is not null`)).toEqual([
+      { job_id: id },
+    ]);
   });
 });

@@ -129,9 +129,7 @@ describe('a poll before its line’s run', () => {
     const first = await polled();
     expect(first.rows).toBe(2);
     expect(first.nextAfterMs).toBeLessThan(20_000);
-    await account.query(
-      `update mirror._collections set polled_at = 'epoch' where collection = 'research_jobs'`,
-    );
+    await account.query(`update mirror._collections set polled_at = 'epoch' where collection = 'research_jobs'`);
     const second = await polled();
     expect(second.rows).toBe(2);
     expect(second.nextAfterMs).toBeLessThan(20_000);

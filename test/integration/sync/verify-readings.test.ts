@@ -28,9 +28,7 @@ async function between(what: (typeof BETWEEN)[number], how: Tampering, id: strin
   const row = `mirror.research_jobs where job_id = ${key}`;
   const item = { collection: 'research_jobs', id } as const;
   if (what === 'written')
-    await account.query(
-      `update mirror.research_jobs set _change_id = _change_id + 1000000 where job_id = ${key}`,
-    );
+    await account.query(`update mirror.research_jobs set _change_id = _change_id + 1000000 where job_id = ${key}`);
   else if (what === 'mended')
     await account.query(`delete from ${row}; insert into mirror.research_jobs
       select * from public.kept where job_id = ${key}`);

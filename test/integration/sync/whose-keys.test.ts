@@ -34,9 +34,7 @@ it('a key that answers for another account during a pass has its last good proof
   await account.read('watchlist', 'full');
   expect(await source.proveAll(waiting)).toBe(true);
   const own = await jobsWhere('_deleted_at is null');
-  const [known] = await account.query<{ last: string }>(
-    'select change_id::text as last from mirror_sync.account',
-  );
+  const [known] = await account.query<{ last: string }>('select change_id::text as last from mirror_sync.account');
 
   // Within the minute of that proof, the other one's jobs are taken for the own ones.
   await control.change({ keys: 'sandbox-key=2002' });
@@ -77,8 +75,7 @@ it('a full reading is not complete if its suspects were forgotten with a refused
   const { source } = account.current;
   const isGood = () => source.isGood(source.keys[0]?.keyHash ?? '', { signal: new AbortController().signal });
   let isRefused = false;
-  account.onAnswer = (path, answer) =>
-    path === '/v1/ping' && isRefused ? { ...answer, status: 401 } : answer;
+  account.onAnswer = (path, answer) => (path === '/v1/ping' && isRefused ? { ...answer, status: 401 } : answer);
   // While the reading waits for its second proofs the key is refused, and is good again.
   const goesOn = Promise.withResolvers<void>();
   account.observers.push({ suspectsWait: () => goesOn.resolve() });

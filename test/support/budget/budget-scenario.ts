@@ -171,8 +171,7 @@ export async function play(scenario: Scenario): Promise<Outcome> {
       while (!killed.signal.aborted) {
         try {
           await budget.run(request, async () => {
-            if (scenario.unsent === undefined || random() >= scenario.unsent)
-              return await service.send(group);
+            if (scenario.unsent === undefined || random() >= scenario.unsent) return await service.send(group);
             await clock.sleep(random() * 5_000);
             throw new NotSent('a refused connection');
           });
@@ -183,9 +182,7 @@ export async function play(scenario: Scenario): Promise<Outcome> {
         }
       }
     };
-    const all = Array.from({ length: workers }, (_, worker) =>
-      work(groups[worker % groups.length] ?? 'other'),
-    );
+    const all = Array.from({ length: workers }, (_, worker) => work(groups[worker % groups.length] ?? 'other'));
     const kill = (): void => {
       killed.abort(new Error('killed'));
       budget.close(new Error('killed'));

@@ -126,8 +126,7 @@ export function blocking(limiter: Limiter, blockMs: number): Limiter {
   let blocked: { readonly until: number; readonly verdict: Verdict } | undefined;
   return {
     ask(now, group) {
-      if (blocked !== undefined && now < blocked.until)
-        return { ...blocked.verdict, retryInMs: blocked.until - now };
+      if (blocked !== undefined && now < blocked.until) return { ...blocked.verdict, retryInMs: blocked.until - now };
       const verdict = limiter.ask(now, group);
       if (verdict.accepted) return verdict;
       blocked = { until: now + blockMs, verdict };

@@ -93,8 +93,7 @@ export class MemoryBudgetStore implements BudgetStore {
     for (const row of learnt) {
       const before = this.#learnt.get(row.group)?.learnt.serial ?? 0;
       // Through JSON, as a database would.
-      if (before <= (row.learnt.serial ?? 0))
-        this.#learnt.set(row.group, JSON.parse(JSON.stringify(row)) as LearntRow);
+      if (before <= (row.learnt.serial ?? 0)) this.#learnt.set(row.group, JSON.parse(JSON.stringify(row)) as LearntRow);
     }
     const old = this.#clock.now() - 300_000;
     for (const [id, row] of this.#blocks) if (row.validUntil < old) this.#blocks.delete(id);

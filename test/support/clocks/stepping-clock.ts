@@ -6,9 +6,7 @@ import type { Cluster } from '../databases/cluster.ts';
 import { isTested } from '../optional.ts';
 
 /** Where Debian puts it. */
-const PLACES = ['x86_64', 'aarch64'].map(
-  (machine) => `/usr/lib/${machine}-linux-gnu/faketime/libfaketime.so.1`,
-);
+const PLACES = ['x86_64', 'aarch64'].map((machine) => `/usr/lib/${machine}-linux-gnu/faketime/libfaketime.so.1`);
 const library = PLACES.find((path) => existsSync(path));
 const MISSING = 'libfaketime is not installed (apt-get install faketime)';
 

@@ -51,10 +51,7 @@ export type Site = Awaited<ReturnType<typeof createSite>>;
  * @param programsOf gives the servers other programs than the package's (stepping-clock.ts)
  * @param pgBin the machine's programs in place of the package's
  */
-export async function createSite(
-  programsOf?: (location: Location, home: string) => Promise<string>,
-  pgBin?: string,
-) {
+export async function createSite(programsOf?: (location: Location, home: string) => Promise<string>, pgBin?: string) {
   const folder = await openFolder('research-mirror-clusters', await quickFolder());
   const binaries = await findBinaries(pgBin);
   const location = await findLocation(folder, process.getuid?.() === 0, SYSTEM_FOLDER, binaries);
@@ -64,9 +61,7 @@ export async function createSite(
   const bin = (await programsOf?.(location, home)) ?? location.bin;
   const clusters = new Set<Cluster>();
   const add = (name: string): Cluster => {
-    const cluster = new Cluster({ ...location, bin, pgData: join(home, name) }, () =>
-      add(`copy-${clusters.size}`),
-    );
+    const cluster = new Cluster({ ...location, bin, pgData: join(home, name) }, () => add(`copy-${clusters.size}`));
     clusters.add(cluster);
     return cluster;
   };

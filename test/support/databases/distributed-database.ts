@@ -10,11 +10,7 @@ import { OPERATOR } from '../mirror/operator.ts';
 const SHARDS = 4;
 
 /** Makes a cluster of a database and its namesakes on the workers, as a DBA does, and spreads the mirror over it. */
-export async function distributeTo(
-  url: string,
-  schema: string,
-  workers: readonly string[],
-): Promise<DistributeReport> {
+export async function distributeTo(url: string, schema: string, workers: readonly string[]): Promise<DistributeReport> {
   await makeCluster(url, workers);
   return distributeMirror(url, schema);
 }

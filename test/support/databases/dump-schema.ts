@@ -25,8 +25,7 @@ try {
   const { db, close } = await openDatabase({ url, schema: 'mirror', program, bounds: MIGRATION_BOUNDS });
   const migrations = join(ROOT, 'migrations');
   await migrate({ db, folder: migrations, version: programVersion(), clock });
-  const head =
-    '-- What all migrations make, for reading. Made by: node test/support/databases/dump-schema.ts\n\n';
+  const head = '-- What all migrations make, for reading. Made by: node test/support/databases/dump-schema.ts\n\n';
   const dump = head + (await dumpSchema(db));
   await writeFile(join(migrations, 'schema.sql'), dump);
   const sources = sourceFiles('src').map(({ text }) => text);

@@ -38,9 +38,7 @@ export function installed() {
       (await openInstallation({ ...options(on), ...more })).hold,
     queue: (user = 7, on?: On) => run(`select mirror.submit('research', '{}', user_id => ${user})`, on),
     states: async (on?: On) =>
-      (await run('select state from mirror.submissions order by submission_id', on)).map(
-        ({ state }) => state,
-      ),
+      (await run('select state from mirror.submissions order by submission_id', on)).map(({ state }) => state),
     storeOf: (user = 7, { db }: On = database) => {
       const fence = { userId: String(user), owner: 'owner', token: '1' };
       return createSubmissionStore({ db, fence, collections: new Set() });

@@ -41,10 +41,7 @@ export async function createEmptyDatabase(more: Partial<DatabaseOptions> = {}): 
 }
 
 /** Opens it; its end removes it. */
-export async function opened(
-  { url, drop }: TestDatabase,
-  more: Partial<DatabaseOptions>,
-): Promise<MigratedDatabase> {
+export async function opened({ url, drop }: TestDatabase, more: Partial<DatabaseOptions>): Promise<MigratedDatabase> {
   const database = await openTestDatabase(url, more);
   return {
     ...database,

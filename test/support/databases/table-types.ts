@@ -51,9 +51,7 @@ export function tableTypes(dump: string, sources: readonly string[]): string {
   const text = SCHEMAS.flatMap(({ schema, field, name, of }) => {
     const built = new RegExp(`\\.${field}\\s*\\.(?:\\w+From|\\w+Into|\\w+Table)\\('(\\w+)'`, 'g');
     const used = new Set(sources.flatMap((source) => [...source.matchAll(built)].map(([, table]) => table)));
-    const tables = dump.matchAll(
-      new RegExp(`^create table ${schema}\\.(\\w+) \\(\\n([\\s\\S]*?)\\n\\)`, 'gm'),
-    );
+    const tables = dump.matchAll(new RegExp(`^create table ${schema}\\.(\\w+) \\(\\n([\\s\\S]*?)\\n\\)`, 'gm'));
     return [
       `/** \`<schema>${schema.replace('mirror', '')}\`: ${of}. */`,
       `export interface ${name} {`,
@@ -76,7 +74,6 @@ function columnType(line: string): string[] {
   const one = array !== '' && ['Bigint', 'Json'].includes(TYPES[type] ?? '') ? 'string' : TYPES[type];
   if (one === undefined) throw new Error(`no type for the column ${line}`);
   const value = `${one}${array}`;
-  const wrapped =
-    required === undefined ? `OrNull<${value}>` : byDefault === undefined ? value : `Generated<${value}>`;
+  const wrapped = required === undefined ? `OrNull<${value}>` : byDefault === undefined ? value : `Generated<${value}>`;
   return [`    ${name}: ${wrapped};`];
 }

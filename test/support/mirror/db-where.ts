@@ -22,9 +22,7 @@ export class DbWhere extends Db {
 
   override async transaction<T>(work: (trx: Db) => Promise<T>): Promise<T> {
     await this.#between.beforeTransaction?.();
-    return super.transaction((trx) =>
-      work(this.#between.once === undefined ? trx : new DbWhere(trx, this.#between)),
-    );
+    return super.transaction((trx) => work(this.#between.once === undefined ? trx : new DbWhere(trx, this.#between)));
   }
 
   override async sql<Row>(text: TemplateStringsArray, ...values: unknown[]): Promise<QueryResult<Row>> {

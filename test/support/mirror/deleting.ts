@@ -23,11 +23,7 @@ export const jobs = (...ids: readonly number[]): string => itemsWith('job_id', i
 
 /** IDs of the live jobs in the mirror. */
 export async function liveJobs(account: MirroredAccount): Promise<number[]> {
-  const live = await account.rowsOf(
-    'job_id',
-    'mirror.research_jobs',
-    'and _deleted_at is null order by job_id',
-  );
+  const live = await account.rowsOf('job_id', 'mirror.research_jobs', 'and _deleted_at is null order by job_id');
   return live.map(Number);
 }
 

@@ -7,8 +7,7 @@ import { makeFolder, runProgram } from '../processes/program.ts';
 export function mirrorCommands() {
   const folder = makeFolder();
   const database = testDatabase();
-  const execute = async <Row>(text: string): Promise<Row[]> =>
-    (await sql.raw<Row>(text).execute(database.kysely)).rows;
+  const execute = async <Row>(text: string): Promise<Row[]> => (await sql.raw<Row>(text).execute(database.kysely)).rows;
   const run = (...args: readonly string[]) =>
     runProgram(args, { cwd: folder.path, env: { DATABASE_URL: database.url } });
   beforeAll(() => execute(`insert into mirror_sync.account (_user_id, created_at) values (42, now())`));

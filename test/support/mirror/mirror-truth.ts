@@ -59,11 +59,7 @@ async function compareItems(db: pg.Pool, which: ItemSelection, truth: readonly s
 }
 
 /** Compares columns of documented and of new fields with the items that they come from. */
-async function compareColumns(
-  db: pg.Pool,
-  collection: ListName | 'account',
-  user: number,
-): Promise<string[]> {
+async function compareColumns(db: pg.Pool, collection: ListName | 'account', user: number): Promise<string[]> {
   const { rows: columns } = await db.query<{ field: string; column_name: string; type: string }>(
     'select field, column_name, type from mirror.columns where collection = $1 and column_name is not null',
     [collection],

@@ -1,11 +1,6 @@
 import { sql } from 'kysely';
 import { earlier } from '../postgres/earlier.ts';
-import {
-  type CollectionName,
-  type Scope,
-  collection,
-  COLLECTION_NAMES,
-} from '../../../src/model/collections.ts';
+import { type CollectionName, type Scope, collection, COLLECTION_NAMES } from '../../../src/model/collections.ts';
 import type { Fence } from '../../../src/postgres/fenced.ts';
 import { type Item, stateOf } from '../../../src/model/page.ts';
 import { fieldSource, sliceElements } from '../../../src/model/json-text.ts';
@@ -69,9 +64,7 @@ export class MirroredAccount {
   ): Promise<MirroredAccount> {
     await sql`
       insert into ${database.db.stateTable('account')} (_user_id, owner, token, change_id, created_at)
-      values (${userId}, 'tests', 1, ${changeId(0)}::bigint, now()) on conflict do nothing`.execute(
-      database.kysely,
-    );
+      values (${userId}, 'tests', 1, ${changeId(0)}::bigint, now()) on conflict do nothing`.execute(database.kysely);
     return new MirroredAccount(database, { userId, owner: 'tests', token: '1' }, options);
   }
 
@@ -169,8 +162,7 @@ export function itemsOf(name: CollectionName, json: string): Item[] {
   const entry = collection(name);
   const parsed = JSON.parse(json) as Record<string, unknown>[];
   return sliceElements(json, []).map((source, index) => {
-    const reading =
-      entry.kind === 'list' ? readKey(entry.keyType, fieldSource(source, entry.keyField)) : { key: '' };
+    const reading = entry.kind === 'list' ? readKey(entry.keyType, fieldSource(source, entry.keyField)) : { key: '' };
     return {
       source,
       state: stateOf(parsed[index] ?? {}),

@@ -87,11 +87,7 @@ export function get(
 }
 
 /** Answers every request so. */
-export function answerWith(
-  body: string | Buffer,
-  headers: Record<string, string> = {},
-  status = 200,
-): RequestListener {
+export function answerWith(body: string | Buffer, headers: Record<string, string> = {}, status = 200): RequestListener {
   return (_, response) => {
     response.writeHead(status, headers).end(body);
   };

@@ -11,8 +11,7 @@ const PLACES = [17, 16, 15].flatMap((major) => [
   `/usr/pgsql-${major}/bin`,
   `/opt/homebrew/opt/postgresql@${major}/bin`,
 ]);
-const MISSING =
-  'no PostgreSQL 15 to 17 is installed (apt-get install postgresql, brew install postgresql@17)';
+const MISSING = 'no PostgreSQL 15 to 17 is installed (apt-get install postgresql, brew install postgresql@17)';
 
 /** A PostgreSQL of the machine's, and its major version. Undefined where there is none. */
 export const MACHINE_POSTGRES = PLACES.filter((bin) => existsSync(join(bin, 'initdb'))).map((bin) => ({

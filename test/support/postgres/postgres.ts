@@ -3,11 +3,7 @@ import { existsSync } from 'node:fs';
 import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { inject } from 'vitest';
-import {
-  type EmbeddedOptions,
-  startEmbedded,
-  type EmbeddedServer,
-} from '@research-mirror/embedded-postgres/start';
+import { type EmbeddedOptions, startEmbedded, type EmbeddedServer } from '@research-mirror/embedded-postgres/start';
 import { systemClock } from '@research-mirror/runtime/clock';
 import { ask, onConnection } from './on-connection.ts';
 
@@ -53,10 +49,7 @@ export async function createTestDatabases(): Promise<TestDatabase> {
  * @param what is in it; letters, digits and _ only
  * @param fill is given the empty one's URL, and closes its connections
  */
-export async function copyTestDatabase(
-  what: string,
-  fill: (url: string) => Promise<void>,
-): Promise<TestDatabase> {
+export async function copyTestDatabase(what: string, fill: (url: string) => Promise<void>): Promise<TestDatabase> {
   const nodes = await allNodes();
   const name = `${inject('testServer').templates}${what}`;
   await onConnection(await serverUrl(), async (client) => {
@@ -72,9 +65,7 @@ export async function copyTestDatabase(
       await onConnection(node, async (there) => {
         // What a node of Citus does in the background keeps a connection to each database.
         await there.query(`alter database ${old} allow_connections false`);
-        await there.query(
-          `select pg_terminate_backend(pid, 5000) from pg_stat_activity where datname = '${old}'`,
-        );
+        await there.query(`select pg_terminate_backend(pid, 5000) from pg_stat_activity where datname = '${old}'`);
         await there.query(`alter database ${old} rename to ${name}`);
       });
     }
@@ -124,10 +115,7 @@ export function joinTestServer(folder: string): Promise<EmbeddedServer> {
 }
 
 /** An embedded server that does not wait for the disk. */
-export function startTestServer(
-  dataDir: string,
-  more: Partial<EmbeddedOptions> = {},
-): Promise<EmbeddedServer> {
+export function startTestServer(dataDir: string, more: Partial<EmbeddedOptions> = {}): Promise<EmbeddedServer> {
   return startEmbedded({
     dataDir,
     port: 'free',

@@ -27,9 +27,7 @@ export const isBrowserTested = (): boolean =>
 export type Browser = Awaited<ReturnType<typeof startBrowser>>;
 
 /** A real Chromium with an empty profile. @throws with the remedy: a test without its browser would prove nothing */
-export async function startBrowser(
-  options: { javaScriptEnabled?: boolean; colorScheme?: 'light' | 'dark' } = {},
-) {
+export async function startBrowser(options: { javaScriptEnabled?: boolean; colorScheme?: 'light' | 'dark' } = {}) {
   if (!isThere) throw new Error(MISSING);
   const profile = await mkdtemp(join(tmpdir(), 'research-mirror-browser-'));
   const context = await chromium.launchPersistentContext(profile, {

@@ -34,11 +34,7 @@ export function readExamination({ code, stdout, stderr }: Outcome) {
   const namesOf = (state: NamedFinding['state']): string[] =>
     checks.filter((each) => each.state === state).map(({ check }) => check);
   const unlessBroken = namesOf('unknown').length > 0 ? 3 : 0;
-  const due = namesOf('broken').includes('configuration')
-    ? 2
-    : namesOf('broken').length > 0
-      ? 1
-      : unlessBroken;
+  const due = namesOf('broken').includes('configuration') ? 2 : namesOf('broken').length > 0 ? 1 : unlessBroken;
   if (code !== due) throw new Error(`doctor ended with ${code}, not ${due}: ${stdout}`);
   return {
     code,

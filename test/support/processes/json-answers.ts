@@ -12,8 +12,7 @@ const validators = new Map<string, ValidateFunction>();
 
 /** @throws where what the command printed is not what its schema says */
 export function checkAnswer(command: string, answer: unknown): void {
-  const schema = (): object =>
-    JSON.parse(readFileSync(join(SCHEMAS, `${command}.schema.json`), 'utf8')) as object;
+  const schema = (): object => JSON.parse(readFileSync(join(SCHEMAS, `${command}.schema.json`), 'utf8')) as object;
   const validate = validators.get(command) ?? ajv.compile(schema());
   validators.set(command, validate);
   if (validate(answer)) return;

@@ -49,8 +49,7 @@ export function startProgram(args: readonly string[], options: ProgramOptions): 
   const watchers = new Set<() => void>();
   child.stdout.setEncoding('utf8').on('data', (text: string) => void (stdout += text));
   child.stderr.setEncoding('utf8').on('data', (text: string) => void (stderr += text));
-  for (const stream of [child.stdout, child.stderr])
-    stream.on('data', () => watchers.forEach((watcher) => watcher()));
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', () => watchers.forEach((watcher) => watcher()));
   const ended = new Promise<Outcome>((resolve, reject) => {
     child.once('error', reject);
     child.once('close', (code, signal) => {
@@ -78,9 +77,7 @@ export function startProgram(args: readonly string[], options: ProgramOptions): 
         };
         watchers.add(look);
         look();
-        void ended.then(() =>
-          reject(new Error(`ended without ${JSON.stringify(text)}:\n${stdout}${stderr}`)),
-        );
+        void ended.then(() => reject(new Error(`ended without ${JSON.stringify(text)}:\n${stdout}${stderr}`)));
       }),
   };
 }

@@ -9,8 +9,7 @@ import { isTested } from '../optional.ts';
 
 /** Where Debian and Homebrew put its programs. */
 const FOLDERS = ['/usr/bin', '/usr/local/bin', '/opt/homebrew/bin'];
-const MISSING =
-  'Prometheus and promtool are not installed (apt-get install prometheus, brew install prometheus)';
+const MISSING = 'Prometheus and promtool are not installed (apt-get install prometheus, brew install prometheus)';
 
 const [PROMETHEUS = '', PROMTOOL = ''] = ['prometheus', 'promtool'].map((program) =>
   FOLDERS.map((folder) => join(folder, program)).find((path) => existsSync(path)),
@@ -22,10 +21,7 @@ export function isPrometheusTested(): boolean {
 }
 
 /** Runs promtool to its end. @param input what it reads on stdin */
-export function promtool(
-  args: readonly string[],
-  input = '',
-): Promise<{ code: number | null; output: string }> {
+export function promtool(args: readonly string[], input = ''): Promise<{ code: number | null; output: string }> {
   return new Promise((resolve, reject) => {
     const child = spawn(PROMTOOL, args);
     let output = '';

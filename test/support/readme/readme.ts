@@ -51,10 +51,7 @@ export function countWords(text: string): number {
  */
 export function comparable(output: string): readonly string[] {
   return output
-    .replaceAll(
-      /\d{4}-\d\d-\d\d(?:[ T]\d\d:\d\d(?::\d\d)?(?:\.\d+)?(?:Z|[+-]\d\d(?::?\d\d)?)?)?/g,
-      '<moment>',
-    )
+    .replaceAll(/\d{4}-\d\d-\d\d(?:[ T]\d\d:\d\d(?::\d\d)?(?:\.\d+)?(?:Z|[+-]\d\d(?::?\d\d)?)?)?/g, '<moment>')
     .replaceAll(/(?:\d+ days? )?\b\d\d:\d\d:\d\d(?:\.\d+)?/g, '<interval>')
     .replaceAll(/\b[\d.]+ (?:ms|s|min|h|d)\b/g, '<interval>')
     .replaceAll(/((?:127\.0\.0\.1|localhost):)\d+/g, '$1<port>')

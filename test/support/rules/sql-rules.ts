@@ -63,8 +63,7 @@ const RULES: readonly Rule[] = [
   },
   {
     name: '7: no empty select list in a subquery over many accounts: Citus, which plans it apart, refuses it',
-    broken: ({ text }) =>
-      /\(select from (?:\$|"\{)/.test(text) && !text.includes('_user_id') && !LOCAL.test(text),
+    broken: ({ text }) => /\(select from (?:\$|"\{)/.test(text) && !text.includes('_user_id') && !LOCAL.test(text),
   },
   {
     name: '7: no triggers',
@@ -90,18 +89,13 @@ const RULES: readonly Rule[] = [
   {
     name: 'poolers: nothing that belongs to a session',
     broken: ({ text }) =>
-      /^(?:set (?!local|transaction|constraints)|listen\b|prepare\b|declare\b.*\bwith hold\b|create temp)/.test(
-        text,
-      ),
+      /^(?:set (?!local|transaction|constraints)|listen\b|prepare\b|declare\b.*\bwith hold\b|create temp)/.test(text),
   },
 ];
 
 /** What stands behind SET: nothing for a statement that assigns nothing to rows that are there. */
 function assigned(text: string): string {
-  return (
-    /(?:^update\b.*? set |\bdo update set |^\.updatetable\(.*?\.set\(|doupdateset\()(.*)/s.exec(text)?.[1] ??
-    ''
-  );
+  return /(?:^update\b.*? set |\bdo update set |^\.updatetable\(.*?\.set\(|doupdateset\()(.*)/s.exec(text)?.[1] ?? '';
 }
 
 /** One line for each rule that a statement breaks. */

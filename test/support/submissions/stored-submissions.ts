@@ -20,8 +20,7 @@ type Row = Record<string, unknown>;
 export function storedSubmissions() {
   const database = testDatabase();
   let user = 0;
-  const run = async (text: string): Promise<Row[]> =>
-    (await sql<Row>`${sql.raw(text)}`.execute(database.db)).rows;
+  const run = async (text: string): Promise<Row[]> => (await sql<Row>`${sql.raw(text)}`.execute(database.db)).rows;
   const scene = {
     /** The account, and its first owner; `nextAccount` changes both, but not the store. */
     get user() {

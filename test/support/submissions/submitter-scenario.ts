@@ -37,8 +37,7 @@ function memorySubmissions(clock: VirtualClock) {
     row.state = state;
     row.states.push(state);
   };
-  const rowOf = (id: string, state: SubmissionState) =>
-    store.rows.find((row) => row.id === id && row.state === state);
+  const rowOf = (id: string, state: SubmissionState) => store.rows.find((row) => row.id === id && row.state === state);
   const shown = ({ id, operation }: Row) => ({ id, operation, targetId: 't', requestId: `request ${id}` });
   const statement = async (): Promise<void> => {
     const by = owner;
@@ -265,8 +264,7 @@ export class SubmitterScenario {
     await clock.sleep(reaction.connectMs ?? 5, request.signal);
     if (life.over) return await FOR_EVER;
     if (reaction.refuse === true) throw new TransportError('refused the connection', { sent: false });
-    if (request.mayWrite?.() === false)
-      throw new TransportError('not sent: it was too late for it', { sent: false });
+    if (request.mayWrite?.() === false) throw new TransportError('not sent: it was too late for it', { sent: false });
     const group = rateGroup(request.method, route);
     const at = clock.monotonic();
     const late = (this.store.rows.find((row) => row.id === id)?.sendBefore ?? 0) <= at;

@@ -113,8 +113,7 @@ export async function createTestAccount(
     onRequest: () => {},
     onAnswer: (_, answer) => answer,
     current: await takeAndOpen(parts, userId),
-    read: (name, what, signal = new AbortController().signal) =>
-      test.current.reader.read(name, { what, signal }),
+    read: (name, what, signal = new AbortController().signal) => test.current.reader.read(name, { what, signal }),
     reopen: async () => {
       await test.current.close();
       test.current = await takeAndOpen(parts, userId);
@@ -130,9 +129,7 @@ export async function createTestAccount(
 }
 
 /** The same, whose data stand still: no job that is under way goes on. */
-export async function createFrozenAccount(
-  ...made: Parameters<typeof createTestAccount>
-): Promise<TestAccount> {
+export async function createFrozenAccount(...made: Parameters<typeof createTestAccount>): Promise<TestAccount> {
   const account = await createTestAccount(...made);
   await account.sandbox.control.clock({ freeze: true });
   return account;

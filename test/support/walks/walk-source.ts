@@ -61,11 +61,7 @@ export function readPage(
 }
 
 /** Index in `places` at which a page begins; undefined where the cursor is refused. */
-function beginOf(
-  kind: ListVariant['cursor'],
-  { places, live }: ListState,
-  cursor: string | null,
-): number | undefined {
+function beginOf(kind: ListVariant['cursor'], { places, live }: ListState, cursor: string | null): number | undefined {
   if (cursor === null) return 0;
   if (kind.startsWith('token-') && !cursor.startsWith('after:')) return undefined;
   const id = Number(cursor.replace('after:', ''));

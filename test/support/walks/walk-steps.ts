@@ -13,11 +13,7 @@ export function usableMemory(): ScopeMemory {
   return client.memory;
 }
 
-export function page(
-  keys: readonly (string | undefined)[],
-  hasMore?: boolean,
-  nextCursor?: string | null,
-): WalkAnswer {
+export function page(keys: readonly (string | undefined)[], hasMore?: boolean, nextCursor?: string | null): WalkAnswer {
   return { type: 'page', keys, hasMore, nextCursor };
 }
 

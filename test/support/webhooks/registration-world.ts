@@ -139,10 +139,7 @@ export class RegistrationWorld {
     const { webhook } = this.service;
     const { secret, state } = this.store.registration;
     return (
-      webhook?.active === true &&
-      sameUrl(webhook.url, OURS) &&
-      webhook.secret === secret &&
-      state === 'registered'
+      webhook?.active === true && sameUrl(webhook.url, OURS) && webhook.secret === secret && state === 'registered'
     );
   }
 

@@ -52,10 +52,7 @@ async function tellOfAChange(note: string): Promise<string> {
 /** Until the mirror shows it. */
 async function shown(note: string): Promise<void> {
   const query = `select 1 from mirror.research_jobs where _raw ->> 'note' = $1`;
-  await eventually(
-    `the row that ${note} changed`,
-    async () => (await system.db.query(query, [note])).rows.length > 0,
-  );
+  await eventually(`the row that ${note} changed`, async () => (await system.db.query(query, [note])).rows.length > 0);
 }
 
 describe('a daemon with a public URL', () => {

@@ -10,12 +10,7 @@ import {
   removeDataFolder,
   startMachineServer,
 } from '../../support/postgres/machine-postgres.ts';
-import {
-  createSystem,
-  createFrozenSystem,
-  type Environment,
-  type System,
-} from '../../support/processes/system.ts';
+import { createSystem, createFrozenSystem, type Environment, type System } from '../../support/processes/system.ts';
 
 let system: System;
 let place: TestDatabase | undefined;

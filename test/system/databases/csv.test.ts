@@ -49,9 +49,7 @@ function copyIn(statement: string, text: string): Promise<unknown> {
 
 describe('sql --csv', () => {
   it('prints every value so that Postgres reads the same one, and tells NULL from an empty text', async () => {
-    const { code, stdout, stderr } = await shell.run(
-      `npx research-mirror sql --csv 'select * from "Odd ""Table"""'`,
-    );
+    const { code, stdout, stderr } = await shell.run(`npx research-mirror sql --csv 'select * from "Odd ""Table"""'`);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     await superuser.query(`create temp table copied (like ${ODD})`);
     await copyIn('copy copied from stdin (format csv, header match)', stdout);

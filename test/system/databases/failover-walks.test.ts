@@ -37,8 +37,7 @@ async function walkThrough(
   const owned = 'select count(owner) = 1 from mirror_sync.account';
   await eventually(
     'the walk to begin',
-    async () =>
-      (await system.one<boolean>(owned)) && (await sandbox.control.counters()).requests > requests + 1,
+    async () => (await system.one<boolean>(owned)) && (await sandbox.control.counters()).requests > requests + 1,
   );
   await prepare();
   const changed = `select exists (select from mirror.research_jobs where _raw ->> 'walk' = 'second')`;

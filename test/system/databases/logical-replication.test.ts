@@ -41,8 +41,7 @@ async function rowsOf(cluster: Cluster): Promise<string> {
   );
   return JSON.stringify(await Promise.all(found));
 }
-const follows = (what: string) =>
-  eventually(what, async () => (await rowsOf(warehouse)) === (await rowsOf(mirror)));
+const follows = (what: string) => eventually(what, async () => (await rowsOf(warehouse)) === (await rowsOf(mirror)));
 
 it('a warehouse follows rows, history, deletions and new fields by logical replication, as the documents set it up', async () => {
   const [onMirror = '', inWarehouse = '', subscription = ''] = documented();

@@ -34,9 +34,7 @@ function excludedIn(text: string): string[] {
 }
 
 it('the backups of the documents leave out what a copy leaves behind, but for rights and migrations', async () => {
-  const behind = LEFT_BEHIND.map(({ name }) => name).filter(
-    (name) => !['granted', 'migration'].includes(name),
-  );
+  const behind = LEFT_BEHIND.map(({ name }) => name).filter((name) => !['granted', 'migration'].includes(name));
   const excluded = excludedIn(await commandsOf('A backup with pg_dump'));
   expect(excluded).toEqual([...behind, 'registration'].toSorted());
   expect(excludedIn(await readFile(join(ROOT, 'docs/containers.md'), 'utf8'))).toEqual(excluded);

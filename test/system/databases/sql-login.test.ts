@@ -67,19 +67,13 @@ it.each([
 
 describe('sql on the embedded server', () => {
   it.each([
-    [
-      `copy (select 1) to program 'touch ${open}/program'`,
-      'permission denied to COPY to or from an external program',
-    ],
+    [`copy (select 1) to program 'touch ${open}/program'`, 'permission denied to COPY to or from an external program'],
     [`copy (select 1) to '${open}/file'`, 'permission denied to COPY to a file'],
     [
       `do $$ begin ${UNDO_ROLE} execute 'copy (select 1) to program ''touch ${open}/undone'''; end $$`,
       'permission denied to COPY',
     ],
-    [
-      `do $$ begin ${UNDO_ROLE} perform pg_reload_conf(); end $$`,
-      'permission denied for function pg_reload_conf',
-    ],
+    [`do $$ begin ${UNDO_ROLE} perform pg_reload_conf(); end $$`, 'permission denied for function pg_reload_conf'],
     [`select pg_read_file('postmaster.pid')`, 'permission denied for function pg_read_file'],
     [`select pg_create_physical_replication_slot('kept')`, 'permission denied to use replication slots'],
     [`select pg_reload_conf()`, 'permission denied for function pg_reload_conf'],
@@ -92,10 +86,7 @@ describe('sql on the embedded server', () => {
     [`select lo_import('/etc/hostname')`, 'permission denied for function lo_import'],
     [`select lo_create(0)`, 'read-only transaction'],
     [`select mirror.submit('research', '{}')`, 'permission denied for function submit'],
-    [
-      `do $$ begin commit; perform mirror.submit('research', '{}'); end $$`,
-      'invalid transaction termination',
-    ],
+    [`do $$ begin commit; perform mirror.submit('research', '{}'); end $$`, 'invalid transaction termination'],
     [`select * from mirror_sync.registration`, 'permission denied for schema mirror_sync'],
     [`select rolpassword from pg_authid`, 'permission denied for table pg_authid'],
     [`alter role mirror_sql superuser`, 'read-only transaction'],
@@ -134,9 +125,7 @@ describe('sql on the embedded server', () => {
   });
 
   it('is not used while it has been given more than reading', async () => {
-    await ask(
-      'grant pg_read_server_files to mirror_sql; grant insert (state) on mirror.submissions to mirror_sql',
-    );
+    await ask('grant pg_read_server_files to mirror_sql; grant insert (state) on mirror.submissions to mirror_sql');
     const { code, stdout, stderr } = await run('select 1');
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(stderr).toContain('is a member of pg_read_server_files, may write tables of the mirror');
@@ -158,19 +147,11 @@ describe('sql on the embedded server', () => {
 
 it.each([
   ['a superuser', '', 'is a superuser'],
-  [
-    'who owns the tables',
-    'grant table_owner to %',
-    'may write tables of the mirror, owns tables of the mirror',
-  ],
+  ['who owns the tables', 'grant table_owner to %', 'may write tables of the mirror, owns tables of the mirror'],
   ['who may submit', 'grant mirror_submitter to %', 'may call cancel_submission, may call submit'],
   ['who may make roles', 'alter role % createrole', 'may make roles'],
   ['who may become somebody who replicates', 'grant replicating to % with inherit false', 'may replicate'],
-  [
-    'who sees the daemon’s state',
-    'grant usage on schema mirror_sync to %',
-    'may look into the schema mirror_sync',
-  ],
+  ['who sees the daemon’s state', 'grant usage on schema mirror_sync to %', 'may look into the schema mirror_sync'],
 ])('sql with DATABASE_URL runs nothing as %s, and says how it would', async (_, grant, reason) => {
   const login = await createReaderLogin(server.url);
   const owns = grant.includes('owner');
@@ -185,7 +166,5 @@ it.each([
   expect(stderr).toContain(
     `nothing was run: sql takes a login that can do nothing but read, and the database's user ${reason}. `,
   );
-  expect(stderr).toContain(
-    `create role mirror_sql login password '…' connection limit 20 in role mirror_reader;`,
-  );
+  expect(stderr).toContain(`create role mirror_sql login password '…' connection limit 20 in role mirror_reader;`);
 });

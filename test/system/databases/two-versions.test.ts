@@ -13,8 +13,7 @@ import { folderForEach } from '@research-mirror/runtime/testing/folder-for-each'
 let system: System;
 const folder = folderForEach();
 beforeEach(async () => {
-  for (const name of await readdir(MIGRATIONS))
-    await copyFile(join(MIGRATIONS, name), join(folder.path, name));
+  for (const name of await readdir(MIGRATIONS)) await copyFile(join(MIGRATIONS, name), join(folder.path, name));
   system = await createFrozenSystem();
   await system.sync(['--full']);
 });

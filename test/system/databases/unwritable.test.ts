@@ -88,10 +88,7 @@ describe.runIf(disk !== undefined)('a full disk', () => {
       const { status, body } = await ready();
       return status === 503 && body.includes('53100') && body.includes('make room');
     });
-    await eventually(
-      'three more heartbeats',
-      async () => (await beaten()).getTime() > before.getTime() + 12_000,
-    );
+    await eventually('three more heartbeats', async () => (await beaten()).getTime() > before.getTime() + 12_000);
     expect((await ready()).status).toBe(503);
     const report = (await (await fetch(`${daemon.statusUrl}/api/status`)).json()) as StatusReport;
     expect(report.problems).toMatchObject([{ cause: 'database_unready' }]);

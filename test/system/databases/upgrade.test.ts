@@ -31,8 +31,7 @@ afterEach(async () => {
   await system.close();
 });
 
-const madeDrops = () =>
-  system.one<boolean>('select exists (select from mirror_sync.migration where name = $1)', DROP);
+const madeDrops = () => system.one<boolean>('select exists (select from mirror_sync.migration where name = $1)', DROP);
 
 it('a daemon is ready beside one of 0.2.0, and drops what that one uses as soon as it is gone', async () => {
   const daemon = await system.daemon(ENV);

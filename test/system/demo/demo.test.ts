@@ -63,9 +63,7 @@ async function tenMinutesPass(): Promise<void> {
   const sets = columns.map((column) => `${column} = ${earlier(column, '10 minutes')}`).join(', ');
   await query(`update mirror_sync.registration set ${sets}`);
   await query(`update mirror_sync.own_url set registered_at = ${earlier('registered_at', '10 minutes')}`);
-  await query(
-    `update mirror_sync.slot_block set valid_until = ${earlier('valid_until', '10 minutes')}, freed = '{}'`,
-  );
+  await query(`update mirror_sync.slot_block set valid_until = ${earlier('valid_until', '10 minutes')}, freed = '{}'`);
 }
 
 /** Waits until the daemon has asked the service for its webhook since it was started. */

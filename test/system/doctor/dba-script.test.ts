@@ -12,9 +12,7 @@ import { serverUrl } from '../../support/postgres/postgres.ts';
 import { ask } from '../../support/postgres/on-connection.ts';
 
 /** Where Debian, Homebrew and PostgreSQL's own packages put it. */
-const PSQL = ['/usr/bin/psql', '/usr/local/bin/psql', '/opt/homebrew/bin/psql'].find((path) =>
-  existsSync(path),
-);
+const PSQL = ['/usr/bin/psql', '/usr/local/bin/psql', '/opt/homebrew/bin/psql'].find((path) => existsSync(path));
 if (PSQL === undefined) process.stderr.write('psql is not installed; NOT TESTED: doctor --sql\n');
 
 const SCHEMA = `dba_${randomBytes(4).toString('hex')}`;
@@ -50,8 +48,7 @@ describe.runIf(PSQL !== undefined)('doctor --sql', () => {
   });
 
   /** Of the superuser, in that database. */
-  const at = (database: string): string =>
-    Object.assign(new URL(superuser), { pathname: `/${database}` }).href;
+  const at = (database: string): string => Object.assign(new URL(superuser), { pathname: `/${database}` }).href;
 
   /** Runs the script as a DBA does. */
   const psql = (words: Readonly<Record<string, string>>, url = new URL(superuser)): Promise<unknown> => {
@@ -89,8 +86,7 @@ describe.runIf(PSQL !== undefined)('doctor --sql', () => {
       from pg_roles where rolname = '${OWNER}'`;
     expect(await ask(superuser, rights)).toEqual([{ more: false }]);
     const env = daemon();
-    for (const command of ['migrate', 'sync'])
-      expect(await system.run([command], env)).toMatchObject({ code: 0 });
+    for (const command of ['migrate', 'sync']) expect(await system.run([command], env)).toMatchObject({ code: 0 });
     expect((await examine({ cwd: system.cwd, env })).wrong).toBe('');
   });
 
@@ -102,9 +98,7 @@ describe.runIf(PSQL !== undefined)('doctor --sql', () => {
     const settings = `select current_setting('default_transaction_read_only') as read_only,
       current_setting('statement_timeout') as statement, current_setting('idle_in_transaction_session_timeout') as idle,
       rolconnlimit as most from pg_roles where rolname = current_user`;
-    expect(await ask(url, settings)).toEqual([
-      { read_only: 'on', statement: '1min', idle: '1min', most: 20 },
-    ]);
+    expect(await ask(url, settings)).toEqual([{ read_only: 'on', statement: '1min', idle: '1min', most: 20 }]);
     expect(await mayDo(url)).toEqual({
       database: 'CONNECT',
       schemas: `${SCHEMA}: usage`,
@@ -156,10 +150,7 @@ describe.runIf(PSQL !== undefined)('doctor --sql', () => {
     );
     const url = as(encodeURIComponent(name), WORDS.reader_password);
     const jobs = async (account: string): Promise<unknown> => {
-      const { code, stdout } = await system.run(
-        ['doctor', '--sql', '--reader', name, '--account', account],
-        daemon(),
-      );
+      const { code, stdout } = await system.run(['doctor', '--sql', '--reader', name, '--account', account], daemon());
       expect(code).toBe(0);
       await writeFile(script, stdout);
       await psql({ reader_password: WORDS.reader_password }, new URL(at(DATABASE)));

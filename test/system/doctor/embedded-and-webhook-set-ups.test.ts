@@ -43,8 +43,7 @@ afterAll(async () => {
 });
 
 /** Without DATABASE_URL: the embedded Postgres. */
-const setting = (env: Environment = {}): DoctorSetting =>
-  settingOf(system, { DATABASE_URL: undefined, ...env });
+const setting = (env: Environment = {}): DoctorSetting => settingOf(system, { DATABASE_URL: undefined, ...env });
 
 const wrongAt = async (env: Environment): Promise<string> => (await examine(setting(env))).wrong;
 
@@ -123,9 +122,7 @@ describe('doctor says of the webhook', () => {
   it('that the public URL leads nowhere, or to another program', async () => {
     const port = await nonEphemeralPort();
     expect(await wrongAt(webhook('https://mirror.invalid', port))).toMatch(
-      new RegExp(
-        `^public_url broken: MIRROR_PUBLIC_URL: mirror.invalid has no address.* → .*127.0.0.1:${port}.*$`,
-      ),
+      new RegExp(`^public_url broken: MIRROR_PUBLIC_URL: mirror.invalid has no address.* → .*127.0.0.1:${port}.*$`),
     );
     const other = await listening((_, answer) => void answer.end('ok\n'));
     const stranger = await wrongAt(webhook(`http://127.0.0.1:${other}`, port));

@@ -109,12 +109,7 @@ describe('doctor says the cause and the remedy of', () => {
 
   it.each([
     ['answers HTML', '<html><title>Welcome</title></html>', 200, /the body is HTML.* → .*set MIRROR_API_URL/],
-    [
-      'knows no such path',
-      '{"detail":"Not Found"}',
-      404,
-      /was answered 404: Not Found.* → .*set MIRROR_API_URL/,
-    ],
+    ['knows no such path', '{"detail":"Not Found"}', 404, /was answered 404: Not Found.* → .*set MIRROR_API_URL/],
     ['is another service', '{"status":"up"}', 200, /without a user_id.* → .*set MIRROR_API_URL/],
     [
       'is in trouble',
@@ -122,20 +117,17 @@ describe('doctor says the cause and the remedy of', () => {
       503,
       /ping was answered 503: maintenance → the service is in trouble/,
     ],
-  ])(
-    'a base URL at which what is there %s, and leaves out what comes of it',
-    async (_, body, status, words) => {
-      const wrong = await answering((_request, answer) => {
-        answer.writeHead(status, { 'content-type': 'text/plain' });
-        answer.end(body);
-      });
-      const found = await examine(wrong);
-      expect(found.wrong).toMatch(/^base_url broken: .*$/);
-      expect(found.wrong).toMatch(words);
-      for (const later of ['keys', 'failing'])
-        expect(found.the(later)).toMatchObject({ state: 'unknown', found: 'not looked at: base_url failed' });
-    },
-  );
+  ])('a base URL at which what is there %s, and leaves out what comes of it', async (_, body, status, words) => {
+    const wrong = await answering((_request, answer) => {
+      answer.writeHead(status, { 'content-type': 'text/plain' });
+      answer.end(body);
+    });
+    const found = await examine(wrong);
+    expect(found.wrong).toMatch(/^base_url broken: .*$/);
+    expect(found.wrong).toMatch(words);
+    for (const later of ['keys', 'failing'])
+      expect(found.the(later)).toMatchObject({ state: 'unknown', found: 'not looked at: base_url failed' });
+  });
 
   it.each([
     [

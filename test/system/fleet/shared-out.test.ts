@@ -31,9 +31,7 @@ async function start(): Promise<Daemon> {
   const daemon = await system.daemon(env);
   daemons.push(daemon);
   // Its own identity is in its memory.
-  await system.db.query('update mirror_sync.process set machine = process_id where pid = $1', [
-    daemon.child.pid,
-  ]);
+  await system.db.query('update mirror_sync.process set machine = process_id where pid = $1', [daemon.child.pid]);
   void daemon.ended.then(() => daemons.splice(daemons.indexOf(daemon), 1));
   return daemon;
 }

@@ -19,10 +19,7 @@ async function askedWith(key: number): Promise<number> {
 }
 
 const rowsOf = (user: number): Promise<number> =>
-  system.one(
-    'select count(*)::int from mirror.research_jobs where _user_id = $1 and _deleted_at is null',
-    user,
-  );
+  system.one('select count(*)::int from mirror.research_jobs where _user_id = $1 and _deleted_at is null', user);
 
 describe('of two keys of one account, one that answers for another', () => {
   it('is marked and not used, also after a restart; the other one goes on', async () => {

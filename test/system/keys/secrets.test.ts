@@ -29,9 +29,7 @@ async function run(args: readonly string[], env: Environment) {
 
 async function showRows(...tables: readonly string[]): Promise<void> {
   for (const table of tables)
-    shown.push(
-      await system.one(`select coalesce(string_agg(row_to_json(t)::text, ' '), '') from ${table} as t`),
-    );
+    shown.push(await system.one(`select coalesce(string_agg(row_to_json(t)::text, ' '), '') from ${table} as t`));
 }
 
 /** Where a secret stands, with its surroundings; in any usual spelling. */
@@ -114,8 +112,7 @@ describe('no secret is in any output, at LOG_LEVEL=trace:', () => {
       (await fetch(`${daemon.statusUrl}${path}`, { headers })).text();
     await eventually('the mirror', async () => (await page('/api/status')).includes('"liveRows":300'));
 
-    for (const path of ['/', '/accounts/1001', '/api/status', '/metrics', '/readyz'])
-      shown.push(await page(path));
+    for (const path of ['/', '/accounts/1001', '/api/status', '/metrics', '/readyz']) shown.push(await page(path));
     shown.push(await page('/api/status', { authorization: '' }));
     await run(['sync'], env);
     // Where it is Linux.
@@ -124,8 +121,7 @@ describe('no secret is in any output, at LOG_LEVEL=trace:', () => {
     const { code, stdout, stderr } = await daemon.stop();
     expect(code).toBe(0);
     shown.push(stdout, stderr);
-    for (const name of readdirSync(data))
-      if (name.includes('.log')) shown.push(readFileSync(join(data, name), 'utf8'));
+    for (const name of readdirSync(data)) if (name.includes('.log')) shown.push(readFileSync(join(data, name), 'utf8'));
     expect(stdout.length).toBeGreaterThan(1_000);
     expect(leaks(KEY, WRONG_KEY, TOKEN, ...passwords)).toEqual([]);
   });

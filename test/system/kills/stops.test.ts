@@ -17,8 +17,7 @@ const SLOW = { jobs: 20 * PAGE, latencyMin: 800, latencyMax: 800 };
 /** No page comes. */
 const HANGING = { latencyMin: 60_000, latencyMax: 60_000 };
 
-const pagesAsked = async () =>
-  (await system.sandbox.control.log()).filter(({ route }) => route === 'GET /v1/research');
+const pagesAsked = async () => (await system.sandbox.control.log()).filter(({ route }) => route === 'GET /v1/research');
 
 /** Waits for a page of research jobs that is on the wire, not answered. */
 const untilAsked = (): Promise<boolean> =>
@@ -104,10 +103,7 @@ describe('a stop in the middle of a page', () => {
   ] as const)('%s', async (_, command, asked, code) => {
     system = await createSystem(HANGING);
     const program = system.begin([command]);
-    await eventually(
-      'a request on the wire',
-      async () => (await system.sandbox.control.counters()).inFlight > 0,
-    );
+    await eventually('a request on the wire', async () => (await system.sandbox.control.counters()).inFlight > 0);
     program.child.kill('SIGINT');
     // A terminal may deliver one Ctrl-C twice: only a later one is a second one.
     const insist = asked === 'again' ? setInterval(() => program.child.kill('SIGINT'), 700) : undefined;

@@ -1,12 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { nonEphemeralPort } from '@research-mirror/embedded-postgres/ports';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
-import {
-  isPrometheusTested,
-  type Prometheus,
-  promtool,
-  startPrometheus,
-} from '../../support/processes/prometheus.ts';
+import { isPrometheusTested, type Prometheus, promtool, startPrometheus } from '../../support/processes/prometheus.ts';
 import { createSystem, type Daemon, type System } from '../../support/processes/system.ts';
 import { ALERT_TESTS_FILE, alerts, ALERTS_FILE, dashboard } from '../../support/rules/monitoring.ts';
 

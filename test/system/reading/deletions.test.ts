@@ -29,9 +29,7 @@ async function mirrored(switches: Partial<SandboxOptions> = {}): Promise<void> {
 async function remove(count: number): Promise<void> {
   const all = await system.sandbox.control.truth({ collection: 'watchlist' });
   const ids = all.slice(0, count).map((text) => String((JSON.parse(text) as { id: unknown }).id));
-  await system.sandbox.control.mutate(
-    ...ids.map((id): Mutation => ({ op: 'delete', collection: 'watchlist', id })),
-  );
+  await system.sandbox.control.mutate(...ids.map((id): Mutation => ({ op: 'delete', collection: 'watchlist', id })));
 }
 
 const deletedRows = (): Promise<number> =>

@@ -1,12 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
 import { differences } from '../../support/mirror/mirror-truth.ts';
-import {
-  createSystem,
-  createFrozenSystem,
-  type Daemon,
-  type System,
-} from '../../support/processes/system.ts';
+import { createSystem, createFrozenSystem, type Daemon, type System } from '../../support/processes/system.ts';
 
 const FIRST = 'first-key';
 const BOTH = { MIRROR_API_KEY: `${FIRST},second-key` };

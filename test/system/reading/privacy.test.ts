@@ -30,9 +30,7 @@ class Canaries {
   }
 
   number(): number {
-    return this.#planted(
-      700_000_000_000_000 + Math.floor(Math.random() * 1e13) * 10 + (this.all.length % 10),
-    );
+    return this.#planted(700_000_000_000_000 + Math.floor(Math.random() * 1e13) * 10 + (this.all.length % 10));
   }
 
   #planted<T>(value: T): T {
@@ -57,9 +55,7 @@ class Canaries {
 }
 
 /** Plants canaries in a full life, and searches all that can be read. @returns places, and what was found where */
-async function life(
-  settings: Environment,
-): Promise<{ places: string[]; found: Set<string>; planted: number }> {
+async function life(settings: Environment): Promise<{ places: string[]; found: Set<string>; planted: number }> {
   const made = await createFrozenSystem({ jobs: 40, lists: 2, itemsPerList: 3, watchlist: 5 });
   system = made;
   const {
@@ -189,9 +185,7 @@ it('finds no byte of what is not to be stored, in any row, file, page or answer,
 
 it('finds it in tables and answers where nothing is set: the search works', async () => {
   const { found } = await life({});
-  const tables = 'research_jobs research_jobs_history events submissions quarantine watchlist sync_log'.split(
-    ' ',
-  );
+  const tables = 'research_jobs research_jobs_history events submissions quarantine watchlist sync_log'.split(' ');
   for (const table of tables) expect(found).toContain(`table mirror.${table}`);
   for (const place of ['log', 'copied table mirror.lists', 'sql', 'mcp']) expect(found).toContain(place);
 });

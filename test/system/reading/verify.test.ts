@@ -69,9 +69,7 @@ describe('verify of a mirror that is equal', () => {
     const report = await verify([], 0);
     expect(report.equal).toBe(true);
     expect(of(report, 'research_jobs')).toMatchObject({ items: 2_000, rows: 2_000, missing: 0, changed: 0 });
-    const expected = report.collections.map(
-      ({ collection, estimate }) => `${collection} ${estimate.requests}`,
-    );
+    const expected = report.collections.map(({ collection, estimate }) => `${collection} ${estimate.requests}`);
     expect(expected.join(', ')).toBe(
       'account 1, research_jobs 20, bulk_research_jobs 1, lists 1, list_items 4, watchlist 1',
     );
@@ -129,9 +127,7 @@ describe('verify', () => {
       [tampered.raw, '_raw.status'],
       [tampered.hash, '_hash'],
     ] as const) {
-      const theirs = found?.discrepancies.filter(
-        ({ key, kind }) => kind === 'different' && ids.includes(key ?? ''),
-      );
+      const theirs = found?.discrepancies.filter(({ key, kind }) => kind === 'different' && ids.includes(key ?? ''));
       expect(theirs?.map(({ fields }) => fields.map((field) => field.name))).toEqual(ids.map(() => [name]));
     }
     // All pages, and chosen rows that the service does not have.
@@ -151,9 +147,7 @@ describe('verify', () => {
   it('finds items of lists, items under lists that there are not, the account’s row, and an empty table', async () => {
     await mirror({ lists: 4, itemsPerList: 6 });
     const { db } = system;
-    const { rows: lists } = await db.query<{ id: string }>(
-      'select list_id as id from mirror.lists order by 1',
-    );
+    const { rows: lists } = await db.query<{ id: string }>('select list_id as id from mirror.lists order by 1');
     const [first, second, third] = lists.map(({ id }) => id);
     await db.query(`
       delete from mirror.list_items where (list_id, id) =

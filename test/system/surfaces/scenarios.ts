@@ -33,18 +33,10 @@ const STORED_BY_THE_LAST_SESSION = `update mirror._collections set state = 'fail
   where collection = 'research_jobs'`;
 
 /** Answers requests whose path begins so. */
-const refusing = (
-  path: string,
-  status: number,
-  message: string,
-  sync: readonly string[],
-  html?: string,
-): Scenario => ({
+const refusing = (path: string, status: number, message: string, sync: readonly string[], html?: string): Scenario => ({
   happen: async ({ service }) =>
     service.refuse(({ url }) =>
-      url?.startsWith(path) === true
-        ? { status, message, ...(html === undefined ? {} : { html }) }
-        : undefined,
+      url?.startsWith(path) === true ? { status, message, ...(html === undefined ? {} : { html }) } : undefined,
     ),
   sync,
   mend: async ({ service }) => service.refuse(undefined),
@@ -98,11 +90,7 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
   },
   'the database is read-only': playing(
     ['research_jobs'],
-    [
-      STORED_BY_THE_LAST_SESSION,
-      'alter database "{database}" set default_transaction_read_only = on',
-      END_SESSIONS,
-    ],
+    [STORED_BY_THE_LAST_SESSION, 'alter database "{database}" set default_transaction_read_only = on', END_SESSIONS],
     // As doctor says it: sessions that began read-only are still there.
     ['alter database "{database}" reset default_transaction_read_only'],
   ),

@@ -149,10 +149,7 @@ describe('the table of what goes wrong', () => {
       expect(String(outcome.code)).toBe(row.sync);
       await says('the daemon', row.status, reported, 500);
       const { whats } = await says('status', row.status, status);
-      await eventually(
-        `readiness ${row.readyz}`,
-        async () => String((await ask('readyz')).status) === row.readyz,
-      );
+      await eventually(`readiness ${row.readyz}`, async () => String((await ask('readyz')).status) === row.readyz);
       // Without a report the page says what it got in place of one (503).
       await eventually('the page to say it', async () => {
         const { text, status: code } = await ask('');

@@ -39,8 +39,7 @@ describe('mutations', () => {
   });
 
   it('update fields and move updated_at, unless they are silent', async () => {
-    const find = async () =>
-      (await get('/v1/research')).find((each) => each['job_id'] === before?.['job_id']);
+    const find = async () => (await get('/v1/research')).find((each) => each['job_id'] === before?.['job_id']);
     await sandbox.control.clock({ advanceMs: 3_600_000 });
     const [before] = await get('/v1/research?limit=1&starting_after=1050');
     const update = { op: 'update', collection, id: String(before?.['job_id']) } as const;

@@ -31,11 +31,7 @@ const CHUNK = 1024 * 1024;
  * - `POST /webhook` `{"user":…,"url":"…" or null,"event_types":…}`: another holder of the key registers a URL, or removes the registration
  * - `POST /webhook/rotate` `{"user":…}`: the service replaces the secret without telling
  */
-export async function control(
-  request: IncomingMessage,
-  response: ServerResponse,
-  state: SandboxState,
-): Promise<void> {
+export async function control(request: IncomingMessage, response: ServerResponse, state: SandboxState): Promise<void> {
   const { pathname, searchParams: query } = addressOf(request);
   const call = `${request.method} ${pathname}`;
   let [status, result]: [number, object | null | undefined] = [200, undefined];
@@ -87,11 +83,7 @@ function read(state: SandboxState, call: string, query: URLSearchParams): object
 }
 
 /** Carries out a POST. @returns its answer; undefined: there is no such call */
-async function change(
-  state: SandboxState,
-  call: string,
-  request: IncomingMessage,
-): Promise<object | undefined> {
+async function change(state: SandboxState, call: string, request: IncomingMessage): Promise<object | undefined> {
   switch (call) {
     case 'POST /counters/reset':
       state.requests.reset();

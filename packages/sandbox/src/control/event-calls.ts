@@ -57,9 +57,7 @@ function plain({ data, ids, ...rest }: EventRequest): EventRequest {
   return {
     ...(JSON.parse(JSON.stringify(rest)) as EventRequest),
     ...(data === undefined ? {} : { data }),
-    ...(ids === undefined
-      ? {}
-      : { ids: ids.map((id) => (typeof id === 'string' ? id : JSON.stringify(id))) }),
+    ...(ids === undefined ? {} : { ids: ids.map((id) => (typeof id === 'string' ? id : JSON.stringify(id))) }),
   };
 }
 
@@ -100,8 +98,7 @@ export function changeWebhook(state: SandboxState, request: WebhookChange): obje
     registration.remove();
     return {};
   }
-  if (typeof url !== 'string' || !isHttpUrl(url))
-    throw new ControlError('url must be an http or https URL, or null');
+  if (typeof url !== 'string' || !isHttpUrl(url)) throw new ControlError('url must be an http or https URL, or null');
   if (types !== null && !(Array.isArray(types) && types.every(isEventType)))
     throw new ControlError('event_types must be null or some of the types of the specification');
   return registration.register(url, types, 'new', state.clock.monotonic());

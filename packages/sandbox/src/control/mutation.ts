@@ -73,23 +73,16 @@ export function mutate(state: World, mutation: Mutation, at = state.data.now()):
   const { population } = scopeOf(state, mutation.user, mutation.collection, mutation.list, true);
   if (op === 'insert') return insert(population, mutation, at, silent);
   const ref = id === undefined ? undefined : population.find(id, at);
-  if (ref === undefined || id === undefined)
-    throw new ControlError(`there is no item ${id ?? '(name one as id)'}`);
+  if (ref === undefined || id === undefined) throw new ControlError(`there is no item ${id ?? '(name one as id)'}`);
   const change = op === 'update' ? { kind: op, fields: mutation.fields ?? {} } : { kind: op };
   population.change(ref, { ...change, at, silent });
   return id;
 }
 
-function insert(
-  population: Population,
-  { id, fields = {}, source }: Mutation,
-  at: number,
-  silent: boolean,
-): string {
+function insert(population: Population, { id, fields = {}, source }: Mutation, at: number, silent: boolean): string {
   if (id === undefined) {
     const slot = population.sequence.post(at);
-    const change =
-      source === undefined ? ({ kind: 'update', fields } as const) : ({ kind: 'insert', source } as const);
+    const change = source === undefined ? ({ kind: 'update', fields } as const) : ({ kind: 'insert', source } as const);
     population.change(slot, { ...change, at, silent });
     return population.idOf(slot);
   }

@@ -147,9 +147,7 @@ describe('an event', () => {
     );
     expect(new Set(ids).size).toBe(6);
     await got(6);
-    const told = received.map(
-      ({ body }) => /"job_id":("?\w+"?)/.exec(body)?.[1] ?? /"data":(.*)\}$/.exec(body)?.[1],
-    );
+    const told = received.map(({ body }) => /"job_id":("?\w+"?)/.exec(body)?.[1] ?? /"data":(.*)\}$/.exec(body)?.[1]);
     expect(new Set(told)).toEqual(new Set([...newest, '9007199254740993', '"x"', '{"phase":1}']));
   });
 });

@@ -88,11 +88,7 @@ export class DeliveryQueue {
   readonly #underWay = new Set<Promise<void>>();
   #counts = { dropped: 0, unregistered: 0, attempts: 0, delivered: 0, failed: 0, forgedAccepted: 0 };
 
-  constructor(
-    clock: Clock,
-    options: () => SandboxOptions,
-    webhookOf: (userId: number) => Webhook | undefined,
-  ) {
+  constructor(clock: Clock, options: () => SandboxOptions, webhookOf: (userId: number) => Webhook | undefined) {
     this.#clock = clock;
     this.#options = options;
     this.#webhookOf = webhookOf;

@@ -36,8 +36,7 @@ const step = fc.record({
   status: fc.constantFrom('queued', 'completed', 'failed', 'CANCELLED', 'partial_failure'),
   pick: fc.nat(),
 });
-const stepOf = (op: 'none' | 'delete', ms: number) =>
-  ({ ms, op, status: 'queued', pick: 48_872_286 }) as const;
+const stepOf = (op: 'none' | 'delete', ms: number) => ({ ms, op, status: 'queued', pick: 48_872_286 }) as const;
 
 describe('the event detector', () => {
   it('finds what a reader at every time would find: each final state of each item, once, when it is reached', () => {
@@ -80,8 +79,7 @@ describe('the event detector', () => {
               mutate(state, { op, collection, id, ...(op === 'update' ? { fields: { status } } : {}) });
             const found = pass(ms).filter(({ type }) => COLLECTION_OF_EVENT[type] === collection);
             // Here, not in the end: the next step may delete it in the same millisecond.
-            for (const event of found)
-              expect(endEventType(collection, statusAt(event.id, event.at))).toBe(event.type);
+            for (const event of found) expect(endEventType(collection, statusAt(event.id, event.at))).toBe(event.type);
             return found;
           });
           // Two at one moment: an update that says once more what is so.
@@ -110,8 +108,7 @@ describe('the event detector', () => {
     const watchlist = data.collection('watchlist');
     const told = new Set<string>();
     for (let passed = 0; passed < 600_000; passed += 7777)
-      for (const { type, id, at } of pass(7777))
-        if (type === 'watchlist.change_detected') told.add(`${id} ${at}`);
+      for (const { type, id, at } of pass(7777)) if (type === 'watchlist.change_detected') told.add(`${id} ${at}`);
     const wanted = new Set<string>();
     for (let k = 0; watchlist.plan.scoreChanges.at(k) <= now(); k += 1) {
       const at = watchlist.plan.scoreChanges.at(k);

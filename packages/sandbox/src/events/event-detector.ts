@@ -112,12 +112,9 @@ export class EventDetector {
     const watchlist = this.#data.collection('watchlist');
     const ref = watchlist.find(id, change.at);
     if (ref === undefined) return;
-    const distance = Math.abs(
-      Number(JSON.stringify(change.fields['score'])) - watchlist.score(ref, change.at),
-    );
+    const distance = Math.abs(Number(JSON.stringify(change.fields['score'])) - watchlist.score(ref, change.at));
     const threshold = typeof ref === 'number' ? watchThreshold(watchlist.plan.hashOf(ref)) : 0;
-    if (distance >= threshold)
-      this.#addPending([{ type: 'watchlist.change_detected', id, at: change.at }], false);
+    if (distance >= threshold) this.#addPending([{ type: 'watchlist.change_detected', id, at: change.at }], false);
   }
 
   /** Whether the event is still true: the item is visible, and no change from outside replaced its own state. */
@@ -131,12 +128,7 @@ export class EventDetector {
 }
 
 /** First slot that may be unfinished at `now`: slots are in the order of creation. */
-function firstUnfinished(
-  collection: EndingCollection,
-  data: UserData,
-  options: SandboxOptions,
-  now: number,
-): number {
+function firstUnfinished(collection: EndingCollection, data: UserData, options: SandboxOptions, now: number): number {
   const population = data.collection(collection);
   const longestMs = collection === 'lists' ? LIST_ANALYSIS_MS : longestJobMs(options);
   const since = now - population.lateMs - longestMs;

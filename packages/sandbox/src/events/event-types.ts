@@ -38,7 +38,5 @@ export function endEventType(collection: SandboxCollection, status: unknown): Ev
   const word = status.toLowerCase();
   const failed = FAILED.has(word);
   if (!failed && !DONE.has(word)) return undefined;
-  return EVENT_TYPES.find(
-    (type) => COLLECTION_OF_EVENT[type] === collection && type.endsWith('.failed') === failed,
-  );
+  return EVENT_TYPES.find((type) => COLLECTION_OF_EVENT[type] === collection && type.endsWith('.failed') === failed);
 }

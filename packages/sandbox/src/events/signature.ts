@@ -49,11 +49,8 @@ export function signatureHeaders(
  */
 function canonicalJson(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;
-  if (typeof value !== 'object' || value === null || isExactNumber(value))
-    return ascii(JSON.stringify(value));
-  const members = Object.entries(value).toSorted(([a], [b]) =>
-    Buffer.compare(Buffer.from(a), Buffer.from(b)),
-  );
+  if (typeof value !== 'object' || value === null || isExactNumber(value)) return ascii(JSON.stringify(value));
+  const members = Object.entries(value).toSorted(([a], [b]) => Buffer.compare(Buffer.from(a), Buffer.from(b)));
   return `{${members.map(([name, member]) => `${ascii(JSON.stringify(name))}:${canonicalJson(member)}`).join(',')}}`;
 }
 

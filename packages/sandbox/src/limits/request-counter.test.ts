@@ -16,8 +16,7 @@ describe.each(KINDS)('the limiter %s', (kind) => {
       fc.property(limits, waits, (limit, script) => {
         const counter = requestCounter(kind);
         const accepted: number[] = [];
-        const within = (from: number, to: number): number =>
-          accepted.filter((at) => at > from && at < to).length;
+        const within = (from: number, to: number): number => accepted.filter((at) => at > from && at < to).length;
         let now = START;
         for (const each of [...Array.from({ length: limit + 1 }, () => 0), ...script]) {
           now += each;
@@ -28,8 +27,7 @@ describe.each(KINDS)('the limiter %s', (kind) => {
           accepted.push(now);
         }
         expect(within(START - 1, START + 1)).toBeGreaterThanOrEqual(limit);
-        for (const from of accepted)
-          expect(within(from - 1, from + WINDOW_MS)).toBeLessThanOrEqual(2 * limit);
+        for (const from of accepted) expect(within(from - 1, from + WINDOW_MS)).toBeLessThanOrEqual(2 * limit);
       }),
     );
   });

@@ -21,12 +21,7 @@ export class User {
   readonly answered = new Map<string, { readonly status: number; readonly body: string }>();
 
   /** @param note called for each change of the registration */
-  constructor(
-    userId: number,
-    epoch: number,
-    options: () => SandboxOptions,
-    note: (call: WebhookCall) => void,
-  ) {
+  constructor(userId: number, epoch: number, options: () => SandboxOptions, note: (call: WebhookCall) => void) {
     this.data = new UserData(userId, epoch, options);
     this.registration = new Registration(`${options().seed}/${userId}`, note);
   }

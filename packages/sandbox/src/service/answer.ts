@@ -25,12 +25,7 @@ export function noContent(): Answer {
 }
 
 /** An error in the body shape of the switch `errorBody` (the specification shows none). */
-export function failure(
-  status: number,
-  code: string,
-  message: string,
-  shape: SandboxOptions['errorBody'],
-): Answer {
+export function failure(status: number, code: string, message: string, shape: SandboxOptions['errorBody']): Answer {
   const answers: Readonly<Record<SandboxOptions['errorBody'], Answer>> = {
     code: json(status, JSON.stringify({ error: { code, message } })),
     detail: json(status, JSON.stringify({ detail: message })),
@@ -65,8 +60,7 @@ export function listAnswer(
   let after = '';
   if (options.hasMore !== 'missing') after += `,"has_more":${hasMore}`;
   if (options.cursor === 'opaque' || options.cursor === 'garbled') {
-    const cursor =
-      options.cursor === 'opaque' ? JSON.stringify(tokenOf(lastId ?? '')) : garbled(lastId ?? '');
+    const cursor = options.cursor === 'opaque' ? JSON.stringify(tokenOf(lastId ?? '')) : garbled(lastId ?? '');
     after += `,"next_cursor":${hasMore && lastId !== undefined ? cursor : 'null'}`;
   }
   const object = `{"object":"list"${NO_ERROR[options.noError]}`;

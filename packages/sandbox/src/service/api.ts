@@ -32,8 +32,7 @@ export async function handle(
     path: request.url ?? '/',
     route: route?.name ?? 'unknown',
   });
-  const drawn =
-    key === undefined || route === undefined ? undefined : pickFault(route, state.options, state.random);
+  const drawn = key === undefined || route === undefined ? undefined : pickFault(route, state.options, state.random);
   if (drawn === 'faultResetEarly') {
     record.fault = drawn;
     request.socket.resetAndDestroy();

@@ -46,16 +46,13 @@ describe('a fault', () => {
     expect((await sandbox.control.counters()).byFault[Object.keys(faults)[0] ?? '']).toBeGreaterThan(0);
   });
 
-  it.each(['faultReset', 'faultResetEarly', 'faultTruncated'] as const)(
-    '%s cuts the connection',
-    async (fault) => {
-      await change({ [fault]: 1 });
-      await expect(get()).rejects.toThrow(/fetch failed|terminated/);
-      const { byRouteAndStatus, inFlight } = await sandbox.control.counters();
-      expect(byRouteAndStatus['GET /v1/research cut']).toBeGreaterThan(0);
-      expect(inFlight).toBe(0);
-    },
-  );
+  it.each(['faultReset', 'faultResetEarly', 'faultTruncated'] as const)('%s cuts the connection', async (fault) => {
+    await change({ [fault]: 1 });
+    await expect(get()).rejects.toThrow(/fetch failed|terminated/);
+    const { byRouteAndStatus, inFlight } = await sandbox.control.counters();
+    expect(byRouteAndStatus['GET /v1/research cut']).toBeGreaterThan(0);
+    expect(inFlight).toBe(0);
+  });
 
   it('lets a lagging replica answer', async () => {
     const { control } = sandbox;

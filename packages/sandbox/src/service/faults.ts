@@ -27,8 +27,7 @@ const FAULTS = {
   faultCached: disturbs,
   faultSlow: disturbs,
   faultDrip: disturbs,
-  faultKey: (options) =>
-    failure(Number(options.badKey), 'invalid_key', 'The API key is not valid', options.errorBody),
+  faultKey: (options) => failure(Number(options.badKey), 'invalid_key', 'The API key is not valid', options.errorBody),
   fault402: (options) => failure(402, 'payment_required', 'Out of credits', options.errorBody),
   fault409: (options) => failure(409, 'conflict', 'Another operation is under way', options.errorBody),
   faultRedirect: () => ({
@@ -73,11 +72,7 @@ export function queryUnder(fault: Fault | undefined, url: URL, user: User): URLS
   const query = new URLSearchParams(url.searchParams);
   const asked = query.get('starting_after');
   const taken =
-    fault === 'faultIgnored'
-      ? null
-      : fault === 'faultRepeated'
-        ? (user.lastCursors.get(url.pathname) ?? null)
-        : asked;
+    fault === 'faultIgnored' ? null : fault === 'faultRepeated' ? (user.lastCursors.get(url.pathname) ?? null) : asked;
   if (taken === null) query.delete('starting_after');
   else query.set('starting_after', taken);
   user.lastCursors.set(url.pathname, asked);

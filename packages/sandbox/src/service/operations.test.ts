@@ -9,14 +9,11 @@ it.each([
   ['/v1/research', 'job_id', { url: 'https://www.acme.example/about' }, { domain: 'acme.example' }],
   ['/v1/research/bulk', 'bulk_job_id', { name: 'Made', anything: [1, null] }, { name: 'Made' }],
   ['/v1/lists', 'list_id', { name: 'Made' }, { name: 'Made' }],
-])(
-  'a POST to %s is accepted, and what it creates is at the top of its list',
-  async (path, id, sent, shown) => {
-    const { status, body } = await post(path, sent);
-    expect(status).toBe(201);
-    expect((await ask(`${path}?limit=1`)).body).toMatchObject({ data: [{ [id]: body[id], ...shown }] });
-  },
-);
+])('a POST to %s is accepted, and what it creates is at the top of its list', async (path, id, sent, shown) => {
+  const { status, body } = await post(path, sent);
+  expect(status).toBe(201);
+  expect((await ask(`${path}?limit=1`)).body).toMatchObject({ data: [{ [id]: body[id], ...shown }] });
+});
 
 it('POST operations take credits', async () => {
   const before = await credits();

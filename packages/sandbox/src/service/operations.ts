@@ -71,8 +71,7 @@ export function operate(
 /** Creates an item with the next ID. @returns its text, as in its list */
 function created(population: Population, fields: Record<string, unknown>, time: number): string {
   const slot = population.sequence.post(time);
-  if (Object.keys(fields).length > 0)
-    population.change(slot, { kind: 'update', at: time, silent: true, fields });
+  if (Object.keys(fields).length > 0) population.change(slot, { kind: 'update', at: time, silent: true, fields });
   return population.text(slot, time);
 }
 

@@ -55,8 +55,7 @@ function walk({ ask }: ReturnType<typeof listOf>, limit: number, cursors = '') {
     repeats += got.ids.length - fresh.length;
     ids.push(...fresh);
     const { hasMore, next } = got;
-    if (hasMore === false || next === null || (hasMore === undefined && fresh.length === 0))
-      return { ids, repeats };
+    if (hasMore === false || next === null || (hasMore === undefined && fresh.length === 0)) return { ids, repeats };
     // A garbled cursor is ignored.
     cursor = (cursors === 'garbled' ? undefined : next) ?? ids.at(-1);
   }
@@ -143,8 +142,7 @@ describe('a page', () => {
     [{ jobs: 30, maxLimit: 20, smallLimit: 'refused' }, [20, 400, 400]],
   ])('has 100 items by default and at most 500, or what switches say: %o', (switches, sizes) => {
     const { ask } = listOf(switches, 'research_jobs');
-    const size = ({ status, data }: ReturnType<typeof ask>): number =>
-      status === 200 ? data.length : status;
+    const size = ({ status, data }: ReturnType<typeof ask>): number => (status === 200 ? data.length : status);
     expect([ask({}), ask({ limit: '500' }), ask({ limit: '1' })].map(size)).toEqual(sizes);
   });
 

@@ -70,12 +70,7 @@ export function emptyPage(action: Action, options: SandboxOptions): Answer {
   return listAnswer([], 0, options.emptySays === 'more', undefined, nestedName, options);
 }
 
-function page(
-  request: RoutedRequest,
-  population: Population,
-  nestedName: string,
-  state: SandboxState,
-): Answer {
+function page(request: RoutedRequest, population: Population, nestedName: string, state: SandboxState): Answer {
   const { options } = state;
   const { time } = request;
   const [limit, after] = ['limit', 'starting_after'].map((name) => request.query.get(name) ?? undefined);
@@ -126,11 +121,7 @@ function logOperation(
 }
 
 /** Where `idempotency` is honoured, a second POST with the same key gets the first answer and has no effect. */
-function withIdempotencyKey(
-  { user, idempotencyKey }: RoutedRequest,
-  state: SandboxState,
-  act: () => Answer,
-): Answer {
+function withIdempotencyKey({ user, idempotencyKey }: RoutedRequest, state: SandboxState, act: () => Answer): Answer {
   if (state.options.idempotency === 'ignored' || idempotencyKey === undefined) return act();
   const before = user.answered.get(idempotencyKey);
   if (before !== undefined) return json(before.status, before.body);

@@ -9,14 +9,7 @@ export type Action =
   | { readonly kind: 'list-items'; readonly id: string }
   | { readonly kind: 'post'; readonly operation: Operation; readonly id: string };
 
-export type Operation =
-  | 'research'
-  | 'enrich'
-  | 'clay_enrich'
-  | 'bulk_research'
-  | 'list'
-  | 'list_analyze'
-  | 'sequence';
+export type Operation = 'research' | 'enrich' | 'clay_enrich' | 'bulk_research' | 'list' | 'list_analyze' | 'sequence';
 
 export interface Route {
   /** As the rate-limit table names it: `POST /v1/lists/{id}/analyze`. */
@@ -59,8 +52,7 @@ export function routeOf(method: string, path: string): Route | undefined {
   ] as const) {
     const route = Object.hasOwn(ROUTES, name) ? ROUTES[name] : undefined;
     const decoded = decode(id);
-    if (route !== undefined && decoded !== undefined)
-      return { name, group: route[0], action: route[1](decoded) };
+    if (route !== undefined && decoded !== undefined) return { name, group: route[0], action: route[1](decoded) };
   }
   return undefined;
 }

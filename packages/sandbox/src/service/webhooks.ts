@@ -42,8 +42,7 @@ export class Registration {
    * @param now milliseconds of the monotonic clock
    */
   at(now: number): Webhook | undefined {
-    while (this.#coming[0] !== undefined && this.#coming[0].from <= now)
-      this.#present = this.#coming.shift()?.webhook;
+    while (this.#coming[0] !== undefined && this.#coming[0].from <= now) this.#present = this.#coming.shift()?.webhook;
     return this.#present;
   }
 

@@ -8,10 +8,7 @@ export type OptionsReading = { readonly options: SandboxOptions } | { readonly p
  * @param input undefined values count as left out
  * @param base options in force, when a running sandbox is changed: then only live switches may be named
  */
-export function readSandboxOptions(
-  input: Readonly<Record<string, unknown>>,
-  base?: SandboxOptions,
-): OptionsReading {
+export function readSandboxOptions(input: Readonly<Record<string, unknown>>, base?: SandboxOptions): OptionsReading {
   const problems: string[] = [];
   const values: Record<string, unknown> = {};
   for (const name of SWITCH_NAMES) values[name] = base?.[name] ?? SANDBOX_SWITCHES[name].default;
@@ -23,8 +20,7 @@ export function readSandboxOptions(
       problems.push(`${flagOf(name)}: can't be changed while the sandbox runs`);
     } else {
       const reading = SANDBOX_SWITCHES[name].read(given);
-      if ('problem' in reading)
-        problems.push(`${flagOf(name)}: ${reading.problem}, but is ${JSON.stringify(given)}`);
+      if ('problem' in reading) problems.push(`${flagOf(name)}: ${reading.problem}, but is ${JSON.stringify(given)}`);
       else values[name] = reading.value;
     }
   }
@@ -35,15 +31,11 @@ export function readSandboxOptions(
 
 function contradictions(options: SandboxOptions): string[] {
   const problems: string[] = [];
-  if (options.latencyMin > options.latencyMax)
-    problems.push('latency-min: must not be more than latency-max');
+  if (options.latencyMin > options.latencyMax) problems.push('latency-min: must not be more than latency-max');
   if (options.deliveryDelayMin > options.deliveryDelayMax)
     problems.push('delivery-delay-min: must not be more than delivery-delay-max');
-  if (options.port !== 0 && options.port === options.controlPort)
-    problems.push('control-port: must differ from port');
-  const faults = SWITCH_NAMES.filter(
-    (name) => name.startsWith('fault') && SANDBOX_SWITCHES[name].kind === 'share',
-  );
+  if (options.port !== 0 && options.port === options.controlPort) problems.push('control-port: must differ from port');
+  const faults = SWITCH_NAMES.filter((name) => name.startsWith('fault') && SANDBOX_SWITCHES[name].kind === 'share');
   const sum = faults.reduce((total, name) => total + Number(options[name]), 0);
   if (sum > 1.000_001) problems.push(`fault-…: the probabilities add up to ${sum}, more than 1`);
   return problems;

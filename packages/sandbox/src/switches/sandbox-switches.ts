@@ -121,16 +121,7 @@ const LIST_SWITCHES = {
     'order of lists: by ID, by creation time with ties, by a changing value (memory grows with the collection), none',
   ),
   cursor: choice(
-    [
-      'keyset',
-      'position-400',
-      'position-404',
-      'inclusive',
-      'opaque',
-      'garbled',
-      'unknown-ignored',
-      'unknown-empty',
-    ],
+    ['keyset', 'position-400', 'position-404', 'inclusive', 'opaque', 'garbled', 'unknown-ignored', 'unknown-empty'],
     'keyset',
     'starting_after: items beyond that ID; the place of an existing item, else a refusal; with the item itself; next_cursor tokens; next_cursors with U+0000 or half a surrogate pair, beside IDs that work; unknown: first page, or empty',
   ),
@@ -173,11 +164,7 @@ const LIMIT_SWITCHES = {
     'X-RateLimit-Remaining: right, always the same number, or missing',
   ),
   reset: choice(['epoch-s', 'epoch-ms', 'delta-s', 'iso', 'missing'], 'epoch-s', 'X-RateLimit-Reset'),
-  retryAfter: choice(
-    ['seconds', 'decimal', 'http-date', 'huge', 'missing'],
-    'seconds',
-    'Retry-After of a 429',
-  ),
+  retryAfter: choice(['seconds', 'decimal', 'http-date', 'huge', 'missing'], 'seconds', 'Retry-After of a 429'),
 };
 
 /** Latency, errors, account and POST answers. */
@@ -278,10 +265,7 @@ const FAULT_SWITCHES = {
   fault408: share(0, 'probability of a 408'),
   fault425: share(0, 'probability of a 425'),
   faultReset: share(0, 'probability of a connection reset instead of an answer'),
-  faultResetEarly: share(
-    0,
-    'probability of a connection reset before the body is read: it never takes effect',
-  ),
+  faultResetEarly: share(0, 'probability of a connection reset before the body is read: it never takes effect'),
   faultTruncated: share(0, 'probability of a body that breaks off'),
   faultHtml: share(0, 'probability of a 200 with an HTML page'),
   faultGarbage: share(0, 'probability of a 200 with broken JSON'),
@@ -340,8 +324,7 @@ export type SandboxOptions = {
 };
 
 /** Every switch of the sandbox: the command line, the validation and the docs come from this table. */
-export const SANDBOX_SWITCHES: { readonly [Name in keyof SandboxOptions]: Switch<SandboxOptions[Name]> } =
-  TABLE;
+export const SANDBOX_SWITCHES: { readonly [Name in keyof SandboxOptions]: Switch<SandboxOptions[Name]> } = TABLE;
 
 export const SWITCH_NAMES = Object.keys(TABLE) as readonly (keyof SandboxOptions)[];
 

@@ -41,11 +41,7 @@ export function limit(usual: number | 'off', help: string): Switch<number | 'off
 }
 
 /** One of several words. */
-export function choice<const T extends string>(
-  choices: readonly T[],
-  usual: NoInfer<T>,
-  help: string,
-): Switch<T> {
+export function choice<const T extends string>(choices: readonly T[], usual: NoInfer<T>, help: string): Switch<T> {
   return {
     kind: 'choice',
     default: usual,
@@ -59,11 +55,7 @@ export function choice<const T extends string>(
 }
 
 /** A text in which `check` finds no problem. */
-export function text(
-  usual: string,
-  help: string,
-  check: (value: string) => string | undefined,
-): Switch<string> {
+export function text(usual: string, help: string, check: (value: string) => string | undefined): Switch<string> {
   return {
     kind: 'text',
     default: usual,
@@ -78,11 +70,8 @@ export function text(
 function numeric(min: number, max: number, what: 'a number' | 'a whole number', more = '') {
   return (value: unknown): { readonly value: number } | { readonly problem: string } => {
     const n =
-      typeof value === 'string' && /^[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?$/i.test(value.trim())
-        ? Number(value)
-        : value;
-    const legal =
-      typeof n === 'number' && n >= min && n <= max && (what === 'a number' || Number.isInteger(n));
+      typeof value === 'string' && /^[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?$/i.test(value.trim()) ? Number(value) : value;
+    const legal = typeof n === 'number' && n >= min && n <= max && (what === 'a number' || Number.isInteger(n));
     return legal ? { value: n } : { problem: `must be ${what} from ${min} to ${max}${more}` };
   };
 }

@@ -160,8 +160,7 @@ export function listKind(itemsOf: (snapshot: ItemSnapshot) => Population): ItemK
     members(snapshot, options) {
       const analyzed = snapshot.createdAt + LIST_ANALYSIS_MS <= snapshot.time;
       const items = itemsOf(snapshot);
-      const count =
-        options.listRowsFollow === 'on' ? countVisible(items, snapshot.time) : items.sequence.initial;
+      const count = options.listRowsFollow === 'on' ? countVisible(items, snapshot.time) : items.sequence.initial;
       return (
         `"object":"company_list","name":"${LIST_NAMES[snapshot.hash % LIST_NAMES.length] ?? 'List'} ${1 + snapshot.slot}",` +
         `"description":${snapshot.hash % 4 === 0 ? 'null' : '"Imported from the CRM, checked quarterly"'},` +

@@ -33,8 +33,7 @@ export function jobState(hash: number, createdAt: number, time: number, options:
   const retryAt = doneAt + RETRY_WAIT_MS;
   if (time < retryAt) return { phase: 'failed', since: doneAt, until: retryAt, startedAt };
   const retryDoneAt = retryAt + workMs;
-  if (time < retryDoneAt)
-    return { phase: 'processing', since: retryAt, until: retryDoneAt, startedAt: retryAt };
+  if (time < retryDoneAt) return { phase: 'processing', since: retryAt, until: retryDoneAt, startedAt: retryAt };
   return { phase: 'completed', since: retryDoneAt, until: Infinity, startedAt: retryAt };
 }
 
@@ -51,11 +50,7 @@ const MANY: Readonly<Record<JobState['phase'], readonly string[]>> = {
 };
 
 /** The word for a phase, as JSON text, in the spelling of the switch `states`. */
-export function stateWord(
-  phase: JobState['phase'],
-  hash: number,
-  spelling: SandboxOptions['states'],
-): string {
+export function stateWord(phase: JobState['phase'], hash: number, spelling: SandboxOptions['states']): string {
   const words: Readonly<Record<SandboxOptions['states'], string | null>> = {
     plain: phase,
     many: MANY[phase][mix(hash, 16) % 4] ?? phase,

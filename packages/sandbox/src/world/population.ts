@@ -107,8 +107,7 @@ export class Population {
   /** The item as JSON text, as lists answer it at `time`. */
   text(ref: ItemRef, time: number): string {
     const overlaid = this.overlaid(ref, time);
-    const text =
-      overlaid.source ?? (typeof ref === 'number' ? this.#ownText(ref, time, overlaid.changedAt) : '{}');
+    const text = overlaid.source ?? (typeof ref === 'number' ? this.#ownText(ref, time, overlaid.changedAt) : '{}');
     if (overlaid.fields === undefined) return text;
     return JSON.stringify({ ...(parseExact(text) as object), ...overlaid.fields });
   }
@@ -226,8 +225,7 @@ function unquoted(json: string): string {
 export function countVisible(population: Population, time: number): number {
   const { sequence, overlay } = population;
   let count = overlay.extras.filter((extra) => population.visible(extra, time)).length;
-  for (let slot = sequence.size(time) - 1; slot >= 0; slot -= 1)
-    if (population.visible(slot, time)) count += 1;
+  for (let slot = sequence.size(time) - 1; slot >= 0; slot -= 1) if (population.visible(slot, time)) count += 1;
   return count;
 }
 

@@ -27,13 +27,7 @@ export function timeText(ms: number | undefined, form: (typeof TIME_FORMS)[numbe
 }
 
 /** Texts that are not times. */
-const NO_TIMES = [
-  '"2026-02-30T25:61:00Z"',
-  '"yesterday"',
-  '""',
-  '"0000-00-00 00:00:00"',
-  '"+275760-09-13T00:00:00Z"',
-];
+const NO_TIMES = ['"2026-02-30T25:61:00Z"', '"yesterday"', '""', '"0000-00-00 00:00:00"', '"+275760-09-13T00:00:00Z"'];
 
 /** `2026-11-21T13:06:53`. */
 function toSecond(ms: number): string {

@@ -54,8 +54,7 @@ describe('the data of a user', () => {
     expect(Math.abs(days.size - 15)).toBeLessThanOrEqual(1);
     const lists = refs(data.collection('lists'));
     const listed = new Set(lists.flatMap((list) => items(data.items(list)).map((item) => item['domain'])));
-    const share = (all: Item[]): number =>
-      all.filter((item) => listed.has(item['domain'])).length / all.length;
+    const share = (all: Item[]): number => all.filter((item) => listed.has(item['domain'])).length / all.length;
     expect(share(items(jobs))).toBeCloseTo(0.5, 1);
     const watched = items(data.collection('watchlist'));
     expect(share(watched)).toBeGreaterThan(0.4);

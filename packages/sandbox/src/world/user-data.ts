@@ -183,8 +183,6 @@ function initialAges(
   const growth = Math.min(MAX_GROWTH_MS, Math.max(0, horizon - step * size) / Math.max(1, size * size));
   return (slot) => {
     const age = size - 1 - slot;
-    return Math.floor(
-      epoch - 1000 - step * (age + 0.5 * fraction(mix(salt + 81, slot))) - growth * age * age,
-    );
+    return Math.floor(epoch - 1000 - step * (age + 0.5 * fraction(mix(salt + 81, slot))) - growth * age * age);
   };
 }

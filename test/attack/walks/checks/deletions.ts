@@ -36,12 +36,7 @@ const IN_HAND_MS = 3_000;
  *   (docs/design/deletions.md, "P2"); `toldEmpty`: those for which the service said, untruly, that the whole list is
  *   empty (docs/design/walks.md, "The end of a list")
  */
-export async function checkDeletions(
-  db: pg.Pool,
-  names: readonly ListName[],
-  user: string,
-  evidence: Evidence,
-) {
+export async function checkDeletions(db: pg.Pool, names: readonly ListName[], user: string, evidence: Evidence) {
   const findings: Finding[] = [];
   const counts = { deletions: 0, beyondP2: 0, toldEmpty: 0 };
   for (const name of names) {
@@ -57,12 +52,7 @@ export async function checkDeletions(
 }
 
 /** Every deletion that the mirror ever made of the account's rows. */
-export async function deletionsOf(
-  db: pg.Pool,
-  name: ListName,
-  user: string,
-  history: boolean,
-): Promise<Deletion[]> {
+export async function deletionsOf(db: pg.Pool, name: ListName, user: string, history: boolean): Promise<Deletion[]> {
   const ms = (column: string): string => `floor(extract(epoch from ${column}) * 1000)::text`;
   const { rows } = await db.query<Deletion>(
     history

@@ -38,10 +38,8 @@ export async function checkFreshness(
         problems.push(`${what} is gone since before complete_as_of (${now - complete} ms ago), but is here`);
       }
     }
-    if (Number(told.live) !== rows.size)
-      problems.push(`${name} has ${rows.size} live rows, told are ${told.live}`);
-    if (told.deleted !== told.gone)
-      problems.push(`${name} has ${told.gone} deleted rows, told are ${told.deleted}`);
+    if (Number(told.live) !== rows.size) problems.push(`${name} has ${rows.size} live rows, told are ${told.live}`);
+    if (told.deleted !== told.gone) problems.push(`${name} has ${told.gone} deleted rows, told are ${told.deleted}`);
   }
   return problems.slice(0, 5).map((text) => ({ kind: 'claim', text: `freshness: ${text}` }));
 }

@@ -50,10 +50,7 @@ export function rowMap(rows: readonly StoredRow[]): Map<string, string> {
 }
 
 /** Where two sets of rows differ, one line each. */
-export function compareRows(
-  expected: ReadonlyMap<string, string>,
-  found: ReadonlyMap<string, string>,
-): string[] {
+export function compareRows(expected: ReadonlyMap<string, string>, found: ReadonlyMap<string, string>): string[] {
   const differences: string[] = [];
   for (const [key, raw] of expected) {
     const other = found.get(key);

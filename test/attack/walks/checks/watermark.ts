@@ -117,10 +117,9 @@ export class WatermarkReader {
       await client.query('insert into copied select * from jsonb_populate_recordset(null::copied, $1)', [
         JSON.stringify(copied),
       ]);
-      const { rows } = await client.query<Record<string, string | null> & { gone: boolean }>(
-        comparison(name, keys),
-        [this.#user],
-      );
+      const { rows } = await client.query<Record<string, string | null> & { gone: boolean }>(comparison(name, keys), [
+        this.#user,
+      ]);
       await client.query('commit');
       return rows.map((row) => ({
         key: `${(name === 'list_items' && row['list_id']) || ''}/${row[KEYS[name]] ?? ''}`,

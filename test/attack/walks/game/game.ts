@@ -110,8 +110,7 @@ export function drawGame(seed: number, forced: Partial<Game> = {}): Game {
   };
 }
 
-const isFault = ([name, value]: [string, unknown]): boolean =>
-  name.startsWith('fault') && typeof value === 'number';
+const isFault = ([name, value]: [string, unknown]): boolean => name.startsWith('fault') && typeof value === 'number';
 
 /** Switches that end the game's faults. */
 export function faultsOff({ faults }: Game): Partial<SandboxOptions> {

@@ -52,13 +52,10 @@ export class Operator {
           : user.data.itemsToChange(list)
         : user.data.collection(scope.collection);
     if (population === undefined) return;
-    const live = [...readAll(population, state.rankings, state.options, time)].map((ref) =>
-      population.idOf(ref),
-    );
+    const live = [...readAll(population, state.rankings, state.options, time)].map((ref) => population.idOf(ref));
     for (const id of live) this.#log.turn(scope, id, 0, true);
     this.#scopes.set(rowName(scope, ''), { scope, population, live, gone: [] });
-    if (scope.collection === 'lists')
-      for (const id of live) this.watch({ collection: 'list_items', list: id });
+    if (scope.collection === 'lists') for (const id of live) this.watch({ collection: 'list_items', list: id });
   }
 
   /** Carries one operation out. */

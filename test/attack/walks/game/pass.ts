@@ -43,8 +43,7 @@ export async function pass(
   if (names.includes('list_items')) await read('list_items');
   await fillColumns(account).catch((error: unknown) => record.tell(messageOf(error)));
   if (refused) await ping(account, record, patience);
-  if (patience.aborted)
-    throw new Error(`a reading took more than ${PATIENCE_MS / 1000} s: ${errors.join('; ')}`);
+  if (patience.aborted) throw new Error(`a reading took more than ${PATIENCE_MS / 1000} s: ${errors.join('; ')}`);
   if (errors.length > 0) record.tell(`pass ended: ${errors.join('; ')}`);
   return errors;
 }

@@ -127,8 +127,7 @@ class Run {
 
   /** Reads while the source changes, in one of the ways in which the daemon and its commands do. */
   async #round(account: MirrorAccount, round: number): Promise<void> {
-    const how =
-      round === 0 ? 'full' : this.#draw.weighted({ full: 4, polls: 4, both: 2, stop: 1.5, takeover: 0.7 });
+    const how = round === 0 ? 'full' : this.#draw.weighted({ full: 4, polls: 4, both: 2, stop: 1.5, takeover: 0.7 });
     this.#record.tell(`round ${round}: ${how}`);
     const polls = async (): Promise<void> => {
       for (let times = this.#draw.integer(1, 4); times > 0; times -= 1) await this.#pass(account, 'current');
@@ -147,8 +146,7 @@ class Run {
       this.#record.count(how);
     }
     for (let more = this.#draw.integer(0, 3); more > 0; more -= 1) this.#operator.act();
-    if (this.#game.history && round > 0)
-      this.#snapshots.push(await takeSnapshot(this.#db, this.#names, this.#user));
+    if (this.#game.history && round > 0) this.#snapshots.push(await takeSnapshot(this.#db, this.#names, this.#user));
     if (!this.#game.lies) await this.#checkFreshness();
     if (this.#draw.chance(0.5)) await this.#follower.follow();
     if (this.#draw.chance(0.3)) {
@@ -237,20 +235,15 @@ class Run {
   /** Every check of a game that has come to its end. */
   async #check(account: MirrorAccount): Promise<void> {
     const { lagMs, gracePeriodMs, history, switches, deletes } = this.#game;
-    const { findings, deletions, beyondP2, toldEmpty } = await checkDeletions(
-      this.#db,
-      this.#names,
-      this.#user,
-      {
-        log: this.#log,
-        answers: account.answers,
-        lagMs,
-        slackMs: 0,
-        gracePeriodMs,
-        history,
-        byPairs: switches.order !== 'falling' && switches.order !== 'rising',
-      },
-    );
+    const { findings, deletions, beyondP2, toldEmpty } = await checkDeletions(this.#db, this.#names, this.#user, {
+      log: this.#log,
+      answers: account.answers,
+      lagMs,
+      slackMs: 0,
+      gracePeriodMs,
+      history,
+      byPairs: switches.order !== 'falling' && switches.order !== 'rising',
+    });
     this.#record.found(findings);
     this.#record.count('deletions', deletions);
     this.#record.count('beyond P2', beyondP2);

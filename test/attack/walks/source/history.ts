@@ -1,15 +1,7 @@
 import type pg from 'pg';
 import { messageOf } from '@research-mirror/runtime/message';
 import type { Finding } from '../../support/attack.ts';
-import {
-  compareRows,
-  keysOf,
-  KEYS,
-  liveRows,
-  type ListName,
-  rowMap,
-  type StoredRow,
-} from '../checks/mirrored.ts';
+import { compareRows, keysOf, KEYS, liveRows, type ListName, rowMap, type StoredRow } from '../checks/mirrored.ts';
 
 /** The account's live rows as they were read at a moment, by collection. */
 export interface Snapshot {
@@ -42,8 +34,7 @@ export async function checkReplay(
         (then) => compareRows(rows.get(name) ?? new Map(), rowMap(then.rows)),
         (error: unknown) => [messageOf(error)],
       );
-      for (const text of wrong.slice(0, 3))
-        findings.push({ kind: 'history', text: `${name} as of ${at}: ${text}` });
+      for (const text of wrong.slice(0, 3)) findings.push({ kind: 'history', text: `${name} as of ${at}: ${text}` });
     }
   }
   return findings;
@@ -80,8 +71,7 @@ export async function checkVersions(db: pg.Pool, names: readonly ListName[], use
     );
     versions += rows[0]?.count ?? 0;
     for (const { list, id, wrong } of rows) {
-      if (wrong !== null)
-        findings.push({ kind: 'twice', text: `a version of ${name}/${list}/${id} ${wrong}` });
+      if (wrong !== null) findings.push({ kind: 'twice', text: `a version of ${name}/${list}/${id} ${wrong}` });
     }
   }
   return { findings, versions };

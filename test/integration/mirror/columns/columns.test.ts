@@ -130,10 +130,7 @@ describe('columns of several processes', () => {
       accounts.map((account) => account.page('research_jobs', '[{"job_id":1,"together":"x"}]')),
     );
     expect(pages).toMatchObject([{ outcomes: ['inserted'] }, { outcomes: ['inserted'] }]);
-    const together = await lines(
-      accounts[0],
-      'select _user_id, together from mirror.research_jobs order by 1',
-    );
+    const together = await lines(accounts[0], 'select _user_id, together from mirror.research_jobs order by 1');
     expect(together).toEqual(['1 x', '2 x']);
   });
 

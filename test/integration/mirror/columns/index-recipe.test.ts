@@ -56,16 +56,13 @@ describe('the query that prints the indexes of a mirror', () => {
     for (const statement of statements) expect(statement).toMatch(/ms; \d+ bytes a row|; 8 bytes a row/);
     // Again: present indexes are left as they are.
     for (const statement of [...statements, ...statements]) await analyst.query(statement);
-    const ofKey = (table: string, key: string) =>
-      [`${table}_live`, `_key = '${key}'`, `${table}_by_key`] as const;
+    const ofKey = (table: string, key: string) => [`${table}_live`, `_key = '${key}'`, `${table}_by_key`] as const;
     const TABLES = ['research_jobs', 'bulk_research_jobs', 'lists', 'list_items', 'watchlist'] as const;
     const changed = TABLES.map(
       (table) => [`${table}_live`, `_changed_at > '2026-01-01'`, `${table}_by_changed_at`] as const,
     );
     const asked = [
-      ...TABLES.map((table, index) =>
-        ofKey(table, ['42:7', '42:7', '42:4', '42:4:a:b', '42:w'][index] ?? ''),
-      ),
+      ...TABLES.map((table, index) => ofKey(table, ['42:7', '42:7', '42:4', '42:4:a:b', '42:w'][index] ?? '')),
       ...changed,
       ['list_items_live', `_list_key = '42:4'`, 'list_items_by_list_key'],
       ['research_jobs_live', `status = 'done'`, 'research_jobs_by_status'],

@@ -16,9 +16,7 @@ const value = fc.oneof(
   },
   {
     arbitrary: fc.constantFrom(
-      ...['2026-01-02T03:04:05.123456+02:00', '2026-02-30', '1', '', '\0x'].map((text) =>
-        JSON.stringify(text),
-      ),
+      ...['2026-01-02T03:04:05.123456+02:00', '2026-02-30', '1', '', '\0x'].map((text) => JSON.stringify(text)),
     ),
     weight: 4,
   },
@@ -43,13 +41,11 @@ async function written(
     }
     for (const [turn, page] of made.entries()) {
       const items = page.map(
-        (each, index) =>
-          `{"job_id":${index},"turn":${turn}${each === undefined ? '' : `,"${field}":${each}`}}`,
+        (each, index) => `{"job_id":${index},"turn":${turn}${each === undefined ? '' : `,"${field}":${each}`}}`,
       );
       await account.page('research_jobs', `[${items.join()}]`);
     }
-    const counted = () =>
-      lines(account, `select type, conflicts from mirror.columns where column_name = '${field}'`);
+    const counted = () => lines(account, `select type, conflicts from mirror.columns where column_name = '${field}'`);
     let [now] = (await counted()).map((row) => row.split(' ')[0]);
     // Only nulls: there is no column.
     if (now === undefined) return undefined;
@@ -57,8 +53,7 @@ async function written(
       if (type !== now) await setType(own.db, `research_jobs.${field}`, type);
       now = type;
     }
-    const rows =
-      await account.query(`select job_id, turn, _change_id, ${field}::text as value from mirror.research_jobs
+    const rows = await account.query(`select job_id, turn, _change_id, ${field}::text as value from mirror.research_jobs
        union all select job_id, turn, _change_id, ${field}::text from mirror.research_jobs_history order by 3`);
     const changes = await account.query(
       'select key, field, before, after, change_id, op from mirror.changes order by change_id, key, field',

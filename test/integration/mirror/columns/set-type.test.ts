@@ -143,10 +143,7 @@ describe('a column that gets another type', () => {
     const readers: Promise<unknown>[] = [];
     const happens = async () => {
       readers.push(account.query('select score from mirror.research_jobs_live'));
-      await eventually(
-        'the reader waits',
-        async () => (await sessionsWaiting((text) => account.query(text))) === 1,
-      );
+      await eventually('the reader waits', async () => (await sessionsWaiting((text) => account.query(text))) === 1);
     };
     // Both views are dropped then.
     const statement = '\n    select col_description';
@@ -177,11 +174,7 @@ describe('a column that can’t get another type', () => {
 
   it.each([
     ['a view', 'create view mine as select score from research_jobs', /view (mirror\.)?mine/],
-    [
-      'a view upon one of ours',
-      'create view mine as select job_id from research_jobs_live',
-      /view (mirror\.)?mine/,
-    ],
+    ['a view upon one of ours', 'create view mine as select job_id from research_jobs_live', /view (mirror\.)?mine/],
     ['an index', 'create index mine on research_jobs (score)', /index (mirror\.)?mine/],
     [
       'a function',
@@ -216,11 +209,7 @@ describe('a column that can’t get another type', () => {
       'create publication mine for table research_jobs (_user_id, job_id, score)',
       /publication of table .*research_jobs in publication mine/,
     ],
-    [
-      'statistics',
-      'create statistics mine on score, job_id from research_jobs',
-      /statistics object (mirror\.)?mine/,
-    ],
+    ['statistics', 'create statistics mine on score, job_id from research_jobs', /statistics object (mirror\.)?mine/],
     ['rights', 'grant references (score) on research_jobs to public', /rights on column score of table/],
   ])('because of %s: it is named, and all is as before', async (_, statement, named) => {
     await write('[{"job_id":1,"score":1}]');

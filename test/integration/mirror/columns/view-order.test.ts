@@ -6,8 +6,7 @@ import { lines } from '../../../support/mirror/lines.ts';
 import { MirroredAccount } from '../../../support/mirror/mirrored-account.ts';
 
 const VIEW = 'other.research_jobs_live';
-const ITEMS =
-  '[{"job_id":1,"completed_at":"2026-01-03","created_at":"2026-01-02","company":"Acme","tags":[]}]';
+const ITEMS = '[{"job_id":1,"completed_at":"2026-01-03","created_at":"2026-01-02","company":"Acme","tags":[]}]';
 const IN_ORDER =
   '_key _user_id job_id status company _domain created_at completed_at tags _first_seen_at _changed_at _change_id';
 const APPENDED =

@@ -1,12 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
-import {
-  deleteAllBut,
-  itemsWith,
-  proveAbsent,
-  SNAPSHOT,
-  wrongCounters,
-} from '../../../support/mirror/deleting.ts';
+import { deleteAllBut, itemsWith, proveAbsent, SNAPSHOT, wrongCounters } from '../../../support/mirror/deleting.ts';
 import type { MirroredAccount } from '../../../support/mirror/mirrored-account.ts';
 import { testAccounts } from '../../../support/mirror/test-accounts.ts';
 import { runs } from '../../../support/effort.ts';

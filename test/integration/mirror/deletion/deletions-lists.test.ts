@@ -44,8 +44,7 @@ describe('a list that is deleted', () => {
     });
     expect(await liveItems(account)).toEqual(OF_LIST_1);
     // Deleted at the same moment, in the same transaction as the list.
-    const together =
-      'distinct i._deleted_at = l._deleted_at as same_time, i.xmin = l.xmin as same_transaction';
+    const together = 'distinct i._deleted_at = l._deleted_at as same_time, i.xmin = l.xmin as same_transaction';
     const both = 'mirror.list_items i join mirror.lists l using (_user_id, list_id)';
     expect(await account.rowsOf(together, both, 'and list_id = 2')).toEqual(['true true']);
     const fresh = await account.rowsOf('collection, live_rows, deleted_rows', 'mirror.freshness');
@@ -108,25 +107,22 @@ describe('a list that is deleted', () => {
     expect(await account.rowsOf(suspected, 'mirror._collections', ofItems)).toEqual(['1 0']);
   });
 
-  it.each(['soft', 'hard'] as const)(
-    'has no pages any more: one under way writes nothing (%s)',
-    async (deletes) => {
-      const account = await twoLists({ deletes });
-      await deleteAllBut(account, 'lists', lists(1));
-      const { lastObs } = await account.storedScope('list_items', '2');
-      const alsoInTransaction = (): never => {
-        throw new Error('there is nothing to store');
-      };
-      const late = await account.page('list_items', items(3), { parent: '2', alsoInTransaction });
-      expect(late).toEqual({ state: 'parent_deleted' });
-      expect(await liveItems(account)).toEqual(OF_LIST_1);
-      expect(await account.storedScope('list_items', '2')).toMatchObject({ lastObs });
-      const scope = account.scope('list_items', '2');
-      const suspect = { add: [{ key: 'i0', kind: 'pair' }], prove: [], withdraw: [] } as const;
-      await account.mirror.recordSuspects(account.fence, scope, { ...suspect, withdrawOrdered: false }, 99);
-      expect(await account.suspects('list_items', '2')).toEqual([]);
-    },
-  );
+  it.each(['soft', 'hard'] as const)('has no pages any more: one under way writes nothing (%s)', async (deletes) => {
+    const account = await twoLists({ deletes });
+    await deleteAllBut(account, 'lists', lists(1));
+    const { lastObs } = await account.storedScope('list_items', '2');
+    const alsoInTransaction = (): never => {
+      throw new Error('there is nothing to store');
+    };
+    const late = await account.page('list_items', items(3), { parent: '2', alsoInTransaction });
+    expect(late).toEqual({ state: 'parent_deleted' });
+    expect(await liveItems(account)).toEqual(OF_LIST_1);
+    expect(await account.storedScope('list_items', '2')).toMatchObject({ lastObs });
+    const scope = account.scope('list_items', '2');
+    const suspect = { add: [{ key: 'i0', kind: 'pair' }], prove: [], withdraw: [] } as const;
+    await account.mirror.recordSuspects(account.fence, scope, { ...suspect, withdrawOrdered: false }, 99);
+    expect(await account.suspects('list_items', '2')).toEqual([]);
+  });
 
   it.each(['soft', 'hard'] as const)('is read from the beginning when it is back (%s)', async (deletes) => {
     const account = await twoLists({ deletes });

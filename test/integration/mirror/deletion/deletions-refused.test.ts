@@ -1,14 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import type { MirrorOptions } from '../../../../src/mirror/mirror.ts';
 import { testDatabase } from '../../../support/databases/migrated-database.ts';
-import {
-  itemsWith,
-  jobs,
-  liveJobs,
-  proveAbsent,
-  upTo,
-  wrongCounters,
-} from '../../../support/mirror/deleting.ts';
+import { itemsWith, jobs, liveJobs, proveAbsent, upTo, wrongCounters } from '../../../support/mirror/deleting.ts';
 import { MirroredAccount } from '../../../support/mirror/mirrored-account.ts';
 
 const database = testDatabase();
@@ -41,9 +34,7 @@ const noted = (more: string): string => `
 const trigger = (body: string): string => `
   create function public.keep() returns trigger language plpgsql as $$ begin ${body}; end $$;
   create trigger keep before delete on mirror.research_jobs for each row execute function public.keep()`;
-const RAISES = trigger(
-  `if old.job_id in (7, 11) then raise exception 'keep %', old.job_id; end if; return old`,
-);
+const RAISES = trigger(`if old.job_id in (7, 11) then raise exception 'keep %', old.job_id; end if; return old`);
 const DROPS = trigger('return case when old.job_id in (7, 11) then null else old end');
 const constraint = (table: string, check: string): string =>
   `alter table mirror.${table} add constraint keep check (${check}) not valid`;

@@ -36,12 +36,7 @@ const insertRows = (account: MirroredAccount, name: string, key: string, rows: n
 
 describe('suspected deletions that two walks show together', () => {
   const record = (account: MirroredAccount, change: Partial<SuspectChange>) =>
-    account.mirror.recordSuspects(
-      account.fence,
-      account.scope('research_jobs'),
-      { ...NO_SUSPECTS, ...change },
-      1,
-    );
+    account.mirror.recordSuspects(account.fence, account.scope('research_jobs'), { ...NO_SUSPECTS, ...change }, 1);
   const PAIR = { add: [{ key: '2', kind: 'pair' }] } as const;
 
   it('are added by one whole walk and proven by the next', async () => {
@@ -153,11 +148,7 @@ describe('suspected deletions', () => {
     // A sighting withdraws the suspicion in that list alone.
     await seen('2', 'a b');
     expect(await suspected()).toEqual(['1 a false']);
-    const live = await account.rowsOf(
-      'list_id || id',
-      'mirror.list_items',
-      'and _deleted_at is null order by 1',
-    );
+    const live = await account.rowsOf('list_id || id', 'mirror.list_items', 'and _deleted_at is null order by 1');
     expect(live.join(' ')).toBe('1a 1b 1c 2a 2b');
   });
 });

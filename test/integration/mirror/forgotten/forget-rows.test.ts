@@ -23,11 +23,7 @@ type Name = 'research_jobs' | 'lists' | 'list_items';
 
 const listOf = (name: Name): ListCollection => collection(name) as ListCollection;
 
-async function forget(
-  name: Name,
-  keys: readonly string[],
-  { parent = '', dryRun = false } = {},
-): Promise<Forgetting> {
+async function forget(name: Name, keys: readonly string[], { parent = '', dryRun = false } = {}): Promise<Forgetting> {
   const rows = keys.map((key) => ({ parent, key }));
   const asked = { userId: String(user), list: listOf(name), rows, dryRun, monotonic: () => 0, by: OPERATOR };
   return (await forgetRows(database.db, asked)) ?? { rows: [], changeId: undefined };
@@ -86,16 +82,8 @@ describe('a row that is forgotten', () => {
 
     expect(await account.rowsOf('job_id', 'mirror.research_jobs')).toEqual(['8']);
     expect(await account.rowsOf('id', 'mirror.events')).toEqual(['e3']);
-    const left = await account.rowsOf(
-      'operation, state, payload::text',
-      'mirror.submissions',
-      'order by 1, 2',
-    );
-    const others = [
-      'research accepted {}',
-      'research queued {"who": "somebody else"}',
-      'sequence cancelled {}',
-    ];
+    const left = await account.rowsOf('operation, state, payload::text', 'mirror.submissions', 'order by 1, 2');
+    const others = ['research accepted {}', 'research queued {"who": "somebody else"}', 'sequence cancelled {}'];
     expect(left).toEqual(others);
     const jobs = `and collection = 'research_jobs'`;
     const counters = 'live_rows, waiting_deletions, next_full_at is not null';
@@ -208,10 +196,6 @@ describe('a list that is forgotten', () => {
     expect(await account.page('list_items', items(SECRET), { parent: '5' })).toMatchObject({
       outcomes: ['forgotten', 'unchanged', 'quarantined'],
     });
-    expect(await account.rowsOf('list_id, id', 'mirror.list_items', 'order by 1, 2')).toEqual([
-      '5 i2',
-      '6 i1',
-      '6 i2',
-    ]);
+    expect(await account.rowsOf('list_id, id', 'mirror.list_items', 'order by 1, 2')).toEqual(['5 i2', '6 i1', '6 i2']);
   });
 });

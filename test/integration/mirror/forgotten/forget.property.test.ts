@@ -54,9 +54,7 @@ async function play(account: MirroredAccount, { table, key, what }: Step, round:
   if (what === 'bad') await account.page(table, `[${item}, "n": 1e200000}]`, { parent: PARENT[table] });
   if (what === 'event' && table !== 'list_items') {
     const family = { research_jobs: 'research', lists: 'list', watchlist: 'watchlist' }[table];
-    const event = eventOf(
-      `{"id": "${marker.length}-${round}", "type": "${family}.updated", "data": ${item}}}`,
-    );
+    const event = eventOf(`{"id": "${marker.length}-${round}", "type": "${family}.updated", "data": ${item}}}`);
     await storeEvent(database.db, userId, event, event.rows);
   }
   if (what === 'submission' && (table === 'research_jobs' || table === 'lists')) {
@@ -68,8 +66,7 @@ async function play(account: MirroredAccount, { table, key, what }: Step, round:
 
 /** Rows of all tables, without those of counters and of who did what. */
 async function others(): Promise<string[]> {
-  const counted =
-    /^"mirror(_sync)?"\."(account|installation|_collections|scope|forgotten|deletions|operator_log)"/;
+  const counted = /^"mirror(_sync)?"\."(account|installation|_collections|scope|forgotten|deletions|operator_log)"/;
   return (await rowsWith(database.db, '')).filter((row) => !counted.test(row));
 }
 
@@ -112,9 +109,7 @@ function withoutState(rows: readonly string[]): string[] {
 
 /** A new account, or one under its next owner. */
 async function open(userId = String((users += 1))): Promise<MirroredAccount> {
-  await database.db.raw(
-    `update mirror_sync.account set owner = 'tests', token = 1 where _user_id = ${userId}`,
-  );
+  await database.db.raw(`update mirror_sync.account set owner = 'tests', token = 1 where _user_id = ${userId}`);
   return MirroredAccount.make(database, userId);
 }
 

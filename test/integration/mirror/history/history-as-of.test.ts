@@ -129,9 +129,7 @@ describe('<table>_as_of', () => {
   });
 
   it('refuses a null moment instead of giving no rows', async () => {
-    await expect(scene.first.query('select * from mirror.lists_as_of(null)')).rejects.toThrow(
-      /the moment is null/,
-    );
+    await expect(scene.first.query('select * from mirror.lists_as_of(null)')).rejects.toThrow(/the moment is null/);
   });
 
   it('is the table for each moment from now on, also where the database’s clock has gone back', async () => {
@@ -174,19 +172,13 @@ describe('<table>_as_of', () => {
       const query = sql<Record<string, unknown>>`select * from mirror.research_jobs_as_of('infinity')`;
       expect((await query.execute(session)).rows[0]).not.toHaveProperty('later');
       await scene.first.page('research_jobs', '[{"job_id":1,"status":"b","later":1}]');
-      expect((await query.execute(session)).rows).toMatchObject([
-        { status: 'b', later: '1', _deleted_at: null },
-      ]);
+      expect((await query.execute(session)).rows).toMatchObject([{ status: 'b', later: '1', _deleted_at: null }]);
     });
     await scene.first.query('alter table mirror.research_jobs add column mine integer default 5');
     await scene.first.query('alter table mirror.research_jobs_history drop column later cascade');
     await followColumns(scene.database.db);
-    const [moment] = await lines(
-      scene.first,
-      'select _valid_from::text as moment from mirror.research_jobs_history',
-    );
-    const as = (of = '') =>
-      lines(scene.first, `select status, later, mine from mirror.research_jobs_as_of('${of}')`);
+    const [moment] = await lines(scene.first, 'select _valid_from::text as moment from mirror.research_jobs_history');
+    const as = (of = '') => lines(scene.first, `select status, later, mine from mirror.research_jobs_as_of('${of}')`);
     expect(await as(moment)).toEqual(['a - -']);
     expect(await as('infinity')).toEqual(['b 1 5']);
   });

@@ -28,10 +28,7 @@ const step = fc.oneof(
 );
 
 /** An item; `extra` names a field of this run's own, so that its column is new. */
-const itemOf = (
-  run: number,
-  { id, n, extra }: { id: number; n: number; extra?: string },
-): Record<string, unknown> => ({
+const itemOf = (run: number, { id, n, extra }: { id: number; n: number; extra?: string }): Record<string, unknown> => ({
   job_id: id,
   n,
   ...(extra === undefined ? {} : { [`x${run}_${extra}`]: n }),

@@ -25,9 +25,7 @@ describe('history', () => {
     await account.page('research_jobs', changed);
     await account.page('research_jobs', changed);
     const image = 'job_id, status, _raw::text, _change_id, _op, _valid_from < _valid_to as lasted';
-    expect(await versions(account, image)).toEqual([
-      `1 a {"job_id": 1, "status": "a"} ${changeId(1)} update true`,
-    ]);
+    expect(await versions(account, image)).toEqual([`1 a {"job_id": 1, "status": "a"} ${changeId(1)} update true`]);
   });
 
   it('never overlaps when the database’s clock steps back', async () => {
@@ -75,10 +73,7 @@ describe('a field that is never stored (MIRROR_EXCLUDE_FIELDS)', () => {
     const account = await newAccount(excluding);
     const text = '\\u0000';
     for (const n of [1, 2]) {
-      await account.page(
-        'bulk_research_jobs',
-        `[{"bulk_job_id":1,"n":${n},"secret":"hidden","text":"${text}"}]`,
-      );
+      await account.page('bulk_research_jobs', `[{"bulk_job_id":1,"n":${n},"secret":"hidden","text":"${text}"}]`);
     }
     const verbatim = await account.rowsOf('_verbatim', 'mirror.bulk_research_jobs_history');
     expect(verbatim).toEqual([`{"bulk_job_id":1,"n":1,"text":"${text}"}`]);

@@ -13,10 +13,7 @@ const HARD = { deletes: 'hard', gracePeriodMs: 0 } as const;
 let one: MirroredAccount;
 let two: MirroredAccount;
 beforeAll(async () => {
-  [one, two] = [
-    await MirroredAccount.make(database, '1', HARD),
-    await MirroredAccount.make(database, '2', HARD),
-  ];
+  [one, two] = [await MirroredAccount.make(database, '1', HARD), await MirroredAccount.make(database, '2', HARD)];
 });
 
 const jobs = (...ids: readonly (number | string)[]): string =>

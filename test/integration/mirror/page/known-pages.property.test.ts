@@ -18,9 +18,7 @@ const item = fc
     value: fc.constantFrom('1', '1.0', '"b\\u0000"', '1e200000'),
     seen: fc.constantFrom('1', '2'),
   })
-  .map(
-    ({ key, status, value, seen }) => `{"job_id":${key},"status":${status},"value":${value},"seen":${seen}}`,
-  );
+  .map(({ key, status, value, seen }) => `{"job_id":${key},"status":${status},"value":${value},"seen":${seen}}`);
 
 const proof = fc.constantFrom<AbsenceProof | undefined>(
   undefined,
@@ -108,10 +106,7 @@ class Account {
       quarantine: await rows('key, place, reason, item_hash, kept', 'mirror.quarantine'),
       unfinished: await rows('key, finished', 'mirror_sync.unsettled'),
       scope: await rows('collection, last_obs, live_rows', 'mirror_sync.scope'),
-      counters: await rows(
-        'live_rows, deleted_rows, held_deletions, waiting_deletions',
-        'mirror._collections',
-      ),
+      counters: await rows('live_rows, deleted_rows, held_deletions, waiting_deletions', 'mirror._collections'),
     };
   }
 

@@ -84,8 +84,7 @@ describe('known rows', () => {
     await account.page('research_jobs', `[${page.join()}]`);
     const scope = account.scope('research_jobs');
     const { db } = account.database;
-    const keys = async (changed: number) =>
-      (await unfinishedRows(db, scope, new Date(changed))).map((row) => row.key);
+    const keys = async (changed: number) => (await unfinishedRows(db, scope, new Date(changed))).map((row) => row.key);
     const later = Date.now() + 3_600_000;
     expect(await keys(0)).toEqual(['9', '10', '100']);
     expect(await keys(later)).toEqual([]);

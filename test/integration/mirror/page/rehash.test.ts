@@ -22,8 +22,7 @@ async function reconfigured(before: Fields, items: readonly string[]) {
       excludeFields: { ...noFields(), research_jobs: exclude },
     });
   let account = await make(before);
-  const rows = (columns: string, more = 'order by job_id') =>
-    account.rowsOf(columns, 'mirror.research_jobs', more);
+  const rows = (columns: string, more = 'order by job_id') => account.rowsOf(columns, 'mirror.research_jobs', more);
   const mirror = {
     /** A program with this configuration takes over. */
     start: async (fields: Fields = {}) => void (account = await make(fields)),
@@ -101,26 +100,23 @@ describe('a field that is never to be stored from now on', () => {
   it.each<[string, Fields]>([
     ['so far like any other', {}],
     ['ignored so far', { ignore: ['secret'] }],
-  ])(
-    'is removed from rows in place, %s: without a change or a version that would store it again',
-    async (_, so) => {
-      const mirror = await reconfigured(so, SECRETS);
-      const ids = await mirror.rows('_change_id, _changed_at::text');
-      await mirror.start({ exclude: ['secret'] });
-      expect(await mirror.page(...SECRETS)).toEqual(SECRETS.map(() => 'unchanged'));
-      expect(await mirror.rows('secret, _raw::text, _verbatim')).toEqual([
-        '- {"job_id": 1, "status": "done"} -',
-        '- {"job_id": 2, "status": "done"} -',
-        '- {"job_id": 3, "status": "�"} {"job_id":3,"status":"\\u0000"}',
-        '- {"job_id": 4, "status": "done"} -',
-      ]);
-      expect(await mirror.rows('_change_id, _changed_at::text')).toEqual(ids);
-      expect(await mirror.query('select from mirror.research_jobs_history')).toEqual([]);
-      const written = await mirror.places();
-      await mirror.page(...SECRETS);
-      expect(await mirror.places()).toEqual(written);
-    },
-  );
+  ])('is removed from rows in place, %s: without a change or a version that would store it again', async (_, so) => {
+    const mirror = await reconfigured(so, SECRETS);
+    const ids = await mirror.rows('_change_id, _changed_at::text');
+    await mirror.start({ exclude: ['secret'] });
+    expect(await mirror.page(...SECRETS)).toEqual(SECRETS.map(() => 'unchanged'));
+    expect(await mirror.rows('secret, _raw::text, _verbatim')).toEqual([
+      '- {"job_id": 1, "status": "done"} -',
+      '- {"job_id": 2, "status": "done"} -',
+      '- {"job_id": 3, "status": "�"} {"job_id":3,"status":"\\u0000"}',
+      '- {"job_id": 4, "status": "done"} -',
+    ]);
+    expect(await mirror.rows('_change_id, _changed_at::text')).toEqual(ids);
+    expect(await mirror.query('select from mirror.research_jobs_history')).toEqual([]);
+    const written = await mirror.places();
+    await mirror.page(...SECRETS);
+    expect(await mirror.places()).toEqual(written);
+  });
 });
 
 it('a row whose hash was emptied by hand is written again, which repairs what verify found', async () => {

@@ -1,12 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { beginFull } from '../../../../src/walk/full.ts';
 import { newMemory } from '../../../../src/walk/memory.ts';
-import {
-  type CollectionChange,
-  NO_TOTALS,
-  NO_WALK_TOTALS,
-  type WalkEnd,
-} from '../../../../src/model/sync-events.ts';
+import { type CollectionChange, NO_TOTALS, NO_WALK_TOTALS, type WalkEnd } from '../../../../src/model/sync-events.ts';
 import type { MirroredAccount } from '../../../support/mirror/mirrored-account.ts';
 import { testAccounts } from '../../../support/mirror/test-accounts.ts';
 
@@ -62,14 +57,9 @@ describe('rows that may still change', () => {
 });
 
 it('a new or changed list makes its items due in the same transaction', async () => {
-  const lists = (name: string) =>
-    account.page('lists', `[{"list_id":1,"name":"a"},{"list_id":2,"name":"${name}"}]`);
+  const lists = (name: string) => account.page('lists', `[{"list_id":1,"name":"a"},{"list_id":2,"name":"${name}"}]`);
   const due = () =>
-    account.rowsOf(
-      'parent',
-      'mirror_sync.scope',
-      `and collection = 'list_items' and due_at is not null order by 1`,
-    );
+    account.rowsOf('parent', 'mirror_sync.scope', `and collection = 'list_items' and due_at is not null order by 1`);
   await lists('b');
   expect(await due()).toEqual(['1', '2']);
   await account.query(`update mirror_sync.scope set due_at = null where _user_id = ${account.fence.userId}`);

@@ -193,9 +193,7 @@ describe('the account', () => {
     ['"plenty"', '-'],
     ['[1]', '-'],
   ])('has credits %s as %s', async (credits, stored) => {
-    await account.single(
-      `{"object":"account","user_id":1,"email":"a@b.example","credits":${credits},"plan":"x"}`,
-    );
+    await account.single(`{"object":"account","user_id":1,"email":"a@b.example","credits":${credits},"plan":"x"}`);
     const row = await account.rowsOf(`credits, email, _raw ->> 'plan' as raw`, 'mirror.account');
     expect(row).toEqual([`${stored} a@b.example x`]);
   });

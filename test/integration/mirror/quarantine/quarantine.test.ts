@@ -22,8 +22,7 @@ beforeEach(async () => {
   account = await makeAccount();
 });
 
-const kept = (of = account): Promise<readonly string[]> =>
-  of.rowsOf('item', 'mirror.quarantine', 'order by item');
+const kept = (of = account): Promise<readonly string[]> => of.rowsOf('item', 'mirror.quarantine', 'order by item');
 /** Writes a page of jobs. */
 const write = (page: string, more: Parameters<MirroredAccount['page']>[2] = {}) =>
   account.page('research_jobs', page, more);
@@ -151,10 +150,7 @@ const BIG = '9223372036854775807';
 
 /** Rows of the view, and after them what data_quality counts of the account. */
 const stale = async (): Promise<unknown[]> => [
-  ...(await account.rowsOf(
-    'collection, key, since <= clock_timestamp() as since, reason',
-    'mirror.stale_rows',
-  )),
+  ...(await account.rowsOf('collection, key, since <= clock_timestamp() as since, reason', 'mirror.stale_rows')),
   ...(await account.rowsOf('coalesce(sum(stale_rows), 0)', 'mirror.data_quality')),
 ];
 const NONE = ['0'];
@@ -180,49 +176,41 @@ describe('a row whose newer version Postgres refuses', () => {
     ['list_items', '7', '{"id":"a:b"', '7:a:b'],
     ['watchlist', '', '{"id":"99999999999999999999"', '99999999999999999999'],
     ['account', '', '{"user_id":1', undefined],
-  ] as const)(
-    '%s %s%s stays live and is named until Postgres accepts it',
-    async (name, parent, begun, key) => {
-      const write = (item: string): Promise<unknown> =>
-        name === 'account' ? account.single(item) : account.page(name, `[${item}]`, { parent });
-      await write(`${begun}}`);
-      await account.query(`alter table mirror.${name} add column if not exists dba text;
+  ] as const)('%s %s%s stays live and is named until Postgres accepts it', async (name, parent, begun, key) => {
+    const write = (item: string): Promise<unknown> =>
+      name === 'account' ? account.single(item) : account.page(name, `[${item}]`, { parent });
+    await write(`${begun}}`);
+    await account.query(`alter table mirror.${name} add column if not exists dba text;
        update mirror.${name} set dba = 'x';
        alter table mirror.${name} alter column dba set not null`);
-      const newer = `${begun},"note":"new"}`;
-      try {
-        await write(newer);
-        const [row, counted] = await stale();
-        expect(row).toMatch(/ true is refused by Postgres: .* \(23502\)$/);
-        expect([row, counted]).toEqual([
-          expect.stringContaining(`${name} ${key ?? account.fence.userId} `),
-          '1',
-        ]);
-        const fields = expect.arrayContaining(['_hash', '_raw.note']) as string[];
-        const found = await compared(name, newer, parent);
-        expect(found).toEqual([{ kind: 'different', stale: true, fields }]);
-        expect(await account.rowsOf('1', `mirror.${name}_live`)).toHaveLength(1);
-        // The earlier version is back: nothing is stale.
-        await write(`${begun}}`);
-        expect(await stale()).toEqual(NONE);
-        await write(newer);
-        expect((await stale()).at(-1)).toBe('1');
-      } finally {
-        await account.query(`alter table mirror.${name} alter column dba drop not null`);
-      }
+    const newer = `${begun},"note":"new"}`;
+    try {
       await write(newer);
+      const [row, counted] = await stale();
+      expect(row).toMatch(/ true is refused by Postgres: .* \(23502\)$/);
+      expect([row, counted]).toEqual([expect.stringContaining(`${name} ${key ?? account.fence.userId} `), '1']);
+      const fields = expect.arrayContaining(['_hash', '_raw.note']) as string[];
+      const found = await compared(name, newer, parent);
+      expect(found).toEqual([{ kind: 'different', stale: true, fields }]);
+      expect(await account.rowsOf('1', `mirror.${name}_live`)).toHaveLength(1);
+      // The earlier version is back: nothing is stale.
+      await write(`${begun}}`);
       expect(await stale()).toEqual(NONE);
-      expect(await compared(name, newer, parent)).toEqual([]);
-    },
-  );
+      await write(newer);
+      expect((await stale()).at(-1)).toBe('1');
+    } finally {
+      await account.query(`alter table mirror.${name} alter column dba drop not null`);
+    }
+    await write(newer);
+    expect(await stale()).toEqual(NONE);
+    expect(await compared(name, newer, parent)).toEqual([]);
+  });
 
   it('is different even if Postgres can’t compare it', async () => {
     const newer = '{"job_id":1,"ratio":1e400000}';
     await account.page('research_jobs', '[{"job_id":1,"ratio":1}]');
     await account.page('research_jobs', `[${newer},{"job_id":2,"ratio":1e400000}]`);
-    expect(await compared('research_jobs', newer)).toEqual([
-      { kind: 'different', stale: true, fields: ['_raw'] },
-    ]);
+    expect(await compared('research_jobs', newer)).toEqual([{ kind: 'different', stale: true, fields: ['_raw'] }]);
     // The other item has no row.
     expect(await compared('research_jobs', newer.replace('1', '2'))).toMatchObject([
       { kind: 'quarantined', stale: false },

@@ -63,14 +63,7 @@ describe('an item that Postgres refuses', () => {
       expect(await account.page('research_jobs', changed)).toMatchObject({ outcomes: first });
       // The versions are of the four changed rows.
       expect(await stored(account)).toEqual({
-        rows: [
-          '1 good',
-          '2 first',
-          '3 good',
-          '4 good',
-          '5 first',
-          ...[6, 7, 8, 10, 11].map((id) => `${id} good`),
-        ],
+        rows: ['1 good', '2 first', '3 good', '4 good', '5 first', ...[6, 7, 8, 10, 11].map((id) => `${id} good`)],
         apart: ['2', '5', '9', '12'],
         versions: 4,
       });
@@ -135,9 +128,7 @@ describe('an item that Postgres refuses', () => {
     const account = await makeAccount();
     const { database } = account;
     const proxy = await startProxy(Number(new URL(database.url).port));
-    const far = await openTestDatabase(
-      Object.assign(new URL(database.url), { host: `127.0.0.1:${proxy.port}` }).href,
-    );
+    const far = await openTestDatabase(Object.assign(new URL(database.url), { host: `127.0.0.1:${proxy.port}` }).href);
     const remote = await MirroredAccount.make({ ...database, ...far }, account.fence.userId);
     const jobs = Array.from({ length: 100 }, (_, id) => job(id, id % 7 === 0 ? 'good' : 'bad'));
     await account.page('research_jobs', page(job(1_000, 'first')));

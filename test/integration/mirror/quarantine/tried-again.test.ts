@@ -60,11 +60,7 @@ describe('a walk', () => {
     const alter = (how: string) => account.query(`alter table mirror.bulk_research_jobs ${how}`);
     /** Physical place of each row: another one after each write. */
     const places = () =>
-      account.rowsOf(
-        'bulk_job_id, xmin, ctid',
-        'mirror.bulk_research_jobs',
-        'and bulk_job_id <> 6 order by 1',
-      );
+      account.rowsOf('bulk_job_id, xmin, ctid', 'mirror.bulk_research_jobs', 'and bulk_job_id <> 6 order by 1');
     await walk([FIRST]);
     await alter(refuse);
     expect(await walk()).toMatchObject({

@@ -153,8 +153,7 @@ beforeEach(async () => {
 const plantOthers = () => Promise.all([plant(account, 'watchlist', '2'), plant(account, 'list_items', '')]);
 
 async function least({ database, fence } = account) {
-  const of = (column: 'polled_at' | 'complete_as_of') =>
-    leastOfScopes(database.db, fence.userId, 'list_items', column);
+  const of = (column: 'polled_at' | 'complete_as_of') => leastOfScopes(database.db, fence.userId, 'list_items', column);
   return { polled: await of('polled_at'), complete: await of('complete_as_of') };
 }
 

@@ -56,8 +56,7 @@ it('times that may be in the future, or are not, stay as they are', async () => 
       values (7, 'lists', '1', 'snapshot', 1, now() + interval '2 s');
     insert into mirror_sync.slot_block (_user_id, key_hash, rate_group, block_id, size, valid_until, freed)
       values (7, 'k', 'other', 1, 5, now() + interval '9 s', array[now()])`);
-  const all = () =>
-    run('select c.at, b.valid_until, b.freed from mirror_sync.candidate c, mirror_sync.slot_block b');
+  const all = () => run('select c.at, b.valid_until, b.freed from mirror_sync.candidate c, mirror_sync.slot_block b');
   const before = await all();
   await mendMoments(scene.database.db, SEVEN);
   expect(await all()).toEqual(before);
@@ -123,8 +122,7 @@ describe('a step of the clock under an owner', () => {
     await createBudgetStore(db, SEVEN).record({ keyHash: 'k', blocks, learnt: [] });
     const loaded = (await createBudgetStore(db, opened()).load('k')).blocks[0]?.freed ?? [];
     expect(loaded).toHaveLength(2);
-    for (const [index, at] of loaded.entries())
-      expect(Math.abs(at - (freed[index] ?? 0) - byMs)).toBeLessThan(5_000);
+    for (const [index, at] of loaded.entries()) expect(Math.abs(at - (freed[index] ?? 0) - byMs)).toBeLessThan(5_000);
   });
 
   it('of a few seconds does not count', async () => {

@@ -78,9 +78,7 @@ describe('where this process knows two observations of a scope,', () => {
     last: number,
     why: typeof Superseded | typeof DatabaseWentBack,
   ) {
-    await account.query(
-      `update mirror_sync.scope set last_obs = ${last} where _user_id = ${account.fence.userId}`,
-    );
+    await account.query(`update mirror_sync.scope set last_obs = ${last} where _user_id = ${account.fence.userId}`);
     const stored = async () => (await rowsWith(account.database.db, '')).toSorted();
     const before = await stored();
     await expect(write()).rejects.toBeInstanceOf(why);
@@ -109,9 +107,9 @@ describe('after commits of other scopes were lost', () => {
   it('the next write notices it by the account’s change ID', async () => {
     await setBack();
     await expect(account.page('research_jobs', jobs(1))).rejects.toThrow(/what this process committed last/);
-    expect(
-      await account.query(`select 1 from mirror.research_jobs where _user_id = ${account.fence.userId}`),
-    ).toEqual([]);
+    expect(await account.query(`select 1 from mirror.research_jobs where _user_id = ${account.fence.userId}`)).toEqual(
+      [],
+    );
   });
 
   it('another process, which does not know them, continues', async () => {

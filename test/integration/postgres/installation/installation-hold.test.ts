@@ -138,8 +138,7 @@ describe('a hold', () => {
 const oneInEachState = () =>
   run(`insert into mirror.submissions (_user_id, operation, payload, state, created_at)
     select 7, 'research', '{}', unnest('{${SUBMISSION_STATES.join()}}'::text[]), now()`);
-const statesAfter = (from: string, to: string) =>
-  SUBMISSION_STATES.map((state) => (state === from ? to : state));
+const statesAfter = (from: string, to: string) => SUBMISSION_STATES.map((state) => (state === from ? to : state));
 
 it('a hold takes queued submissions and nothing else; its release queues held ones and nothing else', async () => {
   await open();

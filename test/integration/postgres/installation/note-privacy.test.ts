@@ -22,9 +22,7 @@ it('a privacy setting is logged once, with the rows that change; these change in
   await before.page('research_jobs', `[${ITEM},{"job_id":8}]`);
   const lines: string[] = [];
   for (let times = 0; times < 2; times += 1) await note(settings, lines);
-  expect(lines).toEqual([
-    expect.stringContaining('research_jobs: 1 row with fields that are not to be stored'),
-  ]);
+  expect(lines).toEqual([expect.stringContaining('research_jobs: 1 row with fields that are not to be stored')]);
   const [removal = ''] = /delete from .*?true\)(?=;)/.exec(lines[0] ?? '') ?? [];
   await database.db.raw(removal);
 
@@ -36,9 +34,7 @@ it('a privacy setting is logged once, with the rows that change; these change in
     };
     expect(counts.updated).toBe(changes);
   }
-  const rows = await database.rows(
-    'select _raw as raw, email, notes, "of" from mirror.research_jobs where job_id = 7',
-  );
+  const rows = await database.rows('select _raw as raw, email, notes, "of" from mirror.research_jobs where job_id = 7');
   const raw = JSON.parse(left) as { email: string; of: object };
   expect(rows).toEqual([{ raw, email: raw.email, notes: null, of: raw.of }]);
   expect(ruleOf('research_jobs', settings).name).not.toBe(
@@ -60,9 +56,7 @@ it('a cancelled submission is emptied', async () => {
   await MirroredAccount.make(database, '1');
   await note(settings);
   for (const operation of ['research', 'list'])
-    await database.rows(
-      `select mirror.cancel_submission(mirror.submit('${operation}', '{"notes":1}', null, 1))`,
-    );
+    await database.rows(`select mirror.cancel_submission(mirror.submit('${operation}', '{"notes":1}', null, 1))`);
   expect(await database.rows('select payload from mirror.submissions order by submission_id')).toEqual([
     { payload: {} },
     { payload: { notes: 1 } },

@@ -72,9 +72,7 @@ describe('a database that went back', () => {
 
   it('is noticed by an owner whose takeover is lost', async () => {
     await expect(write({ userId: '7', owner: 'owner', token: '9' })).rejects.toBeInstanceOf(DatabaseWentBack);
-    await expect(write({ userId: '7', owner: 'other', token: '1' })).rejects.not.toBeInstanceOf(
-      DatabaseWentBack,
-    );
+    await expect(write({ userId: '7', owner: 'other', token: '1' })).rejects.not.toBeInstanceOf(DatabaseWentBack);
   });
 
   it('lets nothing be sent before it is noticed, if this process’s sign of life is lost', async () => {
