@@ -1,6 +1,5 @@
-import { embeddedState } from '@research-mirror/embedded-postgres/embedded-state';
+import { embeddedState, ensureWritableFolder } from '@research-mirror/embedded-postgres/embedded-state';
 import { isPortFree } from '@research-mirror/embedded-postgres/ports';
-import { ensureWritableFolder } from '@research-mirror/embedded-postgres/embedded-state';
 import { Unusable } from '@research-mirror/runtime/errors';
 import { countOf, formatCount } from '@research-mirror/runtime/figures';
 import { readOrCreate } from '@research-mirror/runtime/read-or-create';

@@ -4,12 +4,11 @@ import { describe, expect, it } from 'vitest';
 import { addTotals, NO_TOTALS } from '../model/sync-events.ts';
 import { NO_PAGE } from '../walk/take-page.ts';
 import { pageRecord } from '../../test/support/mirror/page-record.ts';
-import type { ItemOutcome, ObservedPage, PageRecord } from './page-record.ts';
+import { countOutcomes, type ItemOutcome, type ObservedPage, type PageRecord } from './page-record.ts';
 import type { Item } from '../model/page.ts';
 import { beginFull } from '../walk/full.ts';
 import { beginPoll } from '../walk/poll.ts';
 import { newMemory } from '../walk/memory.ts';
-import { countOutcomes } from './page-record.ts';
 import { decide } from './page-decision.ts';
 
 const memory = newMemory('bigint');

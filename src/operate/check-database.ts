@@ -1,7 +1,6 @@
 import { findBinaries } from '@research-mirror/embedded-postgres/binaries';
-import { databaseFolder } from '@research-mirror/embedded-postgres/embedded-state';
+import { databaseFolder, ensureWritableFolder } from '@research-mirror/embedded-postgres/embedded-state';
 import { isPortFree } from '@research-mirror/embedded-postgres/ports';
-import { ensureWritableFolder } from '@research-mirror/embedded-postgres/embedded-state';
 import { countOf, formatCount } from '@research-mirror/runtime/figures';
 import { messageOf } from '@research-mirror/runtime/message';
 import { existsSync } from 'node:fs';

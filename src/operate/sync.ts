@@ -8,8 +8,7 @@ import { blockedDeletions, type Finding, groupProblems, staleRows } from '../sta
 import { chooseCollections } from '../terminal/given.ts';
 import { serviceConfig, workOptions } from '../terminal/open-mirror.ts';
 import { Progress } from '../terminal/progress.ts';
-import { complain, EXIT, SET_A_KEY, UsageError, widthOfTerminal } from '../terminal/shell.ts';
-import type { Options, Shell } from '../terminal/shell.ts';
+import { complain, EXIT, type Options, SET_A_KEY, type Shell, UsageError, widthOfTerminal } from '../terminal/shell.ts';
 import { formatList } from '../terminal/text-table.ts';
 
 /** What a pass has read so far, in one line: sums over all accounts, by collection. */

@@ -1,8 +1,7 @@
 import { liveAmong, liveRows } from '../mirror/live-rows.ts';
 import { readScope } from '../mirror/scope-store.ts';
 import { suspectsAmong } from '../mirror/suspect-store.ts';
-import { collection, scopeName } from '../model/collections.ts';
-import type { CollectionName, ListCollection, Scope } from '../model/collections.ts';
+import { collection, type CollectionName, type ListCollection, type Scope, scopeName } from '../model/collections.ts';
 import { RequestRefused } from '../model/errors.ts';
 import { type Item, type Page, stateOf } from '../model/page.ts';
 import type { Db } from '../postgres/db.ts';

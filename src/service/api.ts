@@ -15,10 +15,9 @@ import {
   type ServiceRequest,
 } from './attempt.ts';
 import { NotSent } from './budget.ts';
-import { type ObjectAnswer, readObject, readPage, refuseFalseEnd, servedBy } from './envelope.ts';
+import { type ObjectAnswer, quote, readObject, readPage, refusal, refuseFalseEnd, servedBy } from './envelope.ts';
 import { PRIORITY } from './rate-groups.ts';
 import { type AnswerHeaders, readRateHeaders } from './rate-headers.ts';
-import { quote, refusal } from './envelope.ts';
 import { isAnswer, PING_ROUTE } from './service-gate.ts';
 import type { HttpAnswer, Transport } from './transport.ts';
 

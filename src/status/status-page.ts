@@ -1,8 +1,7 @@
 import { countOf, formatCount as count } from '@research-mirror/runtime/figures';
 import { readFileSync } from 'node:fs';
 import { LONGEST_QUERY } from './lookup-store.ts';
-import { absolute, accountChip, accountParts, chip, moment, NOT_KNOWN, table } from './page-parts.ts';
-import type { PageData } from './page-parts.ts';
+import { absolute, accountChip, accountParts, chip, moment, NOT_KNOWN, type PageData, table } from './page-parts.ts';
 import { affectedBy, type Problem, PROBLEMS, withoutPlace } from './problem.ts';
 import { html, type Html, raw } from './reply.ts';
 import { type AccountStatus, age, processWords, type StatusReport } from './status-report.ts';

@@ -8,8 +8,7 @@ import {
   sampleReport,
   sampleWebhook,
 } from '../../test/support/processes/status-report.ts';
-import { accountFacts, processWords } from './status-report.ts';
-import type { AccountStatus } from './status-report.ts';
+import { accountFacts, type AccountStatus, processWords } from './status-report.ts';
 
 /** An account's fact of this name. */
 const said = (name: string, changes: Partial<AccountStatus> = {}): string | undefined =>

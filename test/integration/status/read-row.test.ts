@@ -1,7 +1,6 @@
 import { expect, it } from 'vitest';
-import { lookupSnapshot, readRow } from '../../../src/status/lookup-store.ts';
+import { lookupSnapshot, readRow, type RowStory } from '../../../src/status/lookup-store.ts';
 import type { CollectionName } from '../../../src/model/collections.ts';
-import type { RowStory } from '../../../src/status/lookup-store.ts';
 import { deleteAllBut } from '../../support/mirror/deleting.ts';
 import type { MirroredAccount } from '../../support/mirror/mirrored-account.ts';
 import { testAccounts } from '../../support/mirror/test-accounts.ts';

@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest';
-import { MOST_FOUND, readRow, searchMirror } from '../../../src/status/lookup-store.ts';
-import { type Hit, keyParts } from '../../../src/status/lookup-store.ts';
+import { type Hit, keyParts, MOST_FOUND, readRow, searchMirror } from '../../../src/status/lookup-store.ts';
 import type { MirroredAccount } from '../../support/mirror/mirrored-account.ts';
 import { testAccounts } from '../../support/mirror/test-accounts.ts';
 
