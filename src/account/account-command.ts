@@ -14,9 +14,7 @@ import { asProcess, type ProcessContext } from './process.ts';
 import { AccountHeld, withAccount } from './with-account.ts';
 
 /** Arguments of a command: the JSON of its row. */
-export interface CommandArguments {
-  readonly collections: readonly CollectionName[];
-}
+export type CommandArguments = Readonly<{ collections: readonly CollectionName[] }>;
 
 const UNKNOWN: Operator = { databaseUser: null, osUser: null, program: null };
 

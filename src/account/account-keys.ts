@@ -17,11 +17,7 @@ export interface ServiceLink extends Omit<Parameters<typeof createApi>[0], 'key'
   readonly onBudgetEvent: (keyHash: string, event: BudgetEvent) => void;
 }
 
-interface KeyContext {
-  readonly db: Db;
-  readonly link: ServiceLink;
-  readonly config: Pick<ServiceConfig, 'service'>;
-}
+type KeyContext = Readonly<{ db: Db; link: ServiceLink; config: Pick<ServiceConfig, 'service'> }>;
 
 /** Makes the client of a key, and its budget, which starts from the stored state. */
 export async function linkKey(link: ServiceLink, key: Secret, store: BudgetStore) {

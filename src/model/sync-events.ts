@@ -7,11 +7,7 @@ type WalkKind = (typeof WALK_KINDS)[number];
 
 export const WALK_OUTCOMES = ['complete', 'failed', 'interrupted'] as const;
 
-export interface WalkStarted {
-  readonly scope: Scope;
-  readonly kind: WalkKind;
-  readonly resumed: boolean;
-}
+export type WalkStarted = Readonly<{ scope: Scope; kind: WalkKind; resumed: boolean }>;
 
 /** One page's transaction. */
 export type PageWritten = { readonly scope: Scope; readonly kind: WalkKind } & Readonly<

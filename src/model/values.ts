@@ -110,10 +110,7 @@ export function jsonbText(source: string): { readonly raw: string; readonly verb
 }
 
 /** A body as columns store it: text that jsonb takes, and the exact text if characters were replaced. */
-export interface StoredBody {
-  readonly raw: string;
-  readonly verbatim: string | null;
-}
+export type StoredBody = Readonly<{ raw: string; verbatim: string | null }>;
 
 /** @param asJson false stores one JSON string: jsonb refuses some JSON (numbers beyond `numeric`, deep nesting) */
 export function storedBody(body: string, asJson = isJson(body)): StoredBody {

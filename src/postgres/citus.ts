@@ -2,11 +2,7 @@ import { Unusable } from '@research-mirror/runtime/errors';
 import type { Db } from './db.ts';
 
 /** A table of `<schema>` (`mirror`) or `<schema>_sync` (`state`). A copy lacks the columns `without`. */
-export interface CopiedTable {
-  readonly schema: 'mirror' | 'state';
-  readonly name: string;
-  readonly without?: readonly string[];
-}
+export type CopiedTable = Readonly<{ schema: 'mirror' | 'state'; name: string; without?: readonly string[] }>;
 
 const MIRRORED = ['account', 'research_jobs', 'bulk_research_jobs', 'lists', 'list_items', 'watchlist'];
 

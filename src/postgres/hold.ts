@@ -5,10 +5,7 @@ import type { KnownNodes } from './fingerprint.ts';
 import { logAct, type Operator } from './operator-log.ts';
 
 /** While it lasts, submissions queued before it are not sent, and no webhook is taken over. */
-export interface Hold {
-  readonly since: Date;
-  readonly why: string;
-}
+export type Hold = Readonly<{ since: Date; why: string }>;
 
 /** The row `installation`. */
 export interface InstallationRow {

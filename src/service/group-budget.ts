@@ -71,12 +71,7 @@ export class Pace {
 }
 
 /** An answer, as far as the rate limit needs it. Moments are monotonic ms. */
-export interface RateAnswer {
-  readonly route: string;
-  readonly sentAt: number;
-  readonly receivedAt: number;
-  readonly headers: RateHeaders;
-}
+export type RateAnswer = Readonly<{ route: string; sentAt: number; receivedAt: number; headers: RateHeaders }>;
 
 /** One endpoint group of one key: slots, limit, other users, pace. Pure: moments in, decisions out. */
 export class GroupBudget {

@@ -53,10 +53,7 @@ export interface FreedSlots {
   readonly learnt: readonly LearntRow[];
 }
 
-export interface LearntRow {
-  readonly group: StoredGroup;
-  readonly learnt: LearntRate;
-}
+export type LearntRow = Readonly<{ group: StoredGroup; learnt: LearntRate }>;
 
 /** What was learnt of a limit. JSON; any member may be missing, unknown ones are ignored. */
 export interface LearntRate {

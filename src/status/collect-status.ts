@@ -212,11 +212,7 @@ export async function oldTransactions(db: Db, ageMs: number): Promise<string[]> 
 }
 
 /** A cron line's demand: the readings of each interval, which cost at least one request each. */
-export interface CronLine {
-  readonly name: CollectionName;
-  readonly readings: number;
-  readonly everyMs: number;
-}
+export type CronLine = Readonly<{ name: CollectionName; readings: number; everyMs: number }>;
 
 /** Intervals of lines that ask for more than the rate allows, ms; Infinity: never read. Polls go before lists. */
 export function intervalsKept(polls: readonly CronLine[], lists: readonly CronLine[], perMinute: number) {

@@ -20,11 +20,7 @@ import type { OwnershipStore } from './account-store.ts';
 import { Proofs } from './proofs.ts';
 
 /** One API key of an account, with the client and the budget that are its own. */
-export interface AccountKey {
-  readonly keyHash: string;
-  readonly api: Api;
-  readonly budget: Budget;
-}
+export type AccountKey = Readonly<{ keyHash: string; api: Api; budget: Budget }>;
 
 type Waiting = Pick<ObjectRequest, 'signal' | 'stop'>;
 

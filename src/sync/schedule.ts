@@ -73,10 +73,7 @@ function may(values: readonly (number | string)[], value: number): boolean {
 }
 
 /** When a collection is to be read next; null: never. */
-export interface NextRuns {
-  readonly nextPollAt: Date | null;
-  readonly nextFullAt: Date | null;
-}
+export type NextRuns = Readonly<{ nextPollAt: Date | null; nextFullAt: Date | null }>;
 
 /** When a collection's cron lines poll and walk it next, after `after`. */
 export type RunsAfter = (name: CollectionName, after: Date) => NextRuns;
