@@ -16,7 +16,7 @@ import {
   rowsToDelete,
   type RowToDelete,
 } from './delete-rows.ts';
-import type { ChangedTable } from './page-record.ts';
+import type { TableChange } from '../postgres/notifications.ts';
 import { reasonOf } from './write-carefully.ts';
 import { countSuspects, forgetSuspects } from './suspect-store.ts';
 import { logWalk } from './sync-log.ts';
@@ -57,7 +57,7 @@ export interface DeletionResult {
   /** Proven deletions of the scope that the brake blocks. */
   readonly blocked: number;
   /** For NOTIFY after the commits. */
-  readonly changed: readonly ChangedTable[];
+  readonly changed: readonly TableChange[];
 }
 
 /** Result of one transaction. `left`: remaining proven suspects; `idle`: there was nothing to try. */
@@ -80,7 +80,7 @@ export async function applyDeletions(
   scope: Scope,
   { accept, obs }: { readonly accept: Operator | false; readonly obs: number },
 ): Promise<DeletionResult> {
-  const changed = new Map<string, ChangedTable>();
+  const changed = new Map<string, TableChange>();
   const along = new Map<CollectionName, number>();
   let deleted = 0;
   const refused: string[] = [];

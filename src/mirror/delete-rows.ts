@@ -6,7 +6,7 @@ import type { Operator } from '../postgres/operator-log.ts';
 import { countRows, hasParent } from './counters.ts';
 import { archiveRows, historyColumns } from './history.ts';
 import { forgetUnfinished, MAX_MISSING } from './live-rows.ts';
-import type { ChangedTable } from './page-record.ts';
+import type { TableChange } from '../postgres/notifications.ts';
 import { releaseItems } from './quarantine.ts';
 import { saveScope } from './scope-store.ts';
 import { countSuspects, forgetSuspects } from './suspect-store.ts';
@@ -144,7 +144,7 @@ export async function deleteChildren(
 /** @returns `whole`: no row is left */
 async function deleteAll(trx: Db, scope: Scope, deletion: Deletion) {
   let deleted = 0;
-  let changed: ChangedTable | undefined;
+  let changed: TableChange | undefined;
   let after: string | undefined;
   for (;;) {
     const rows = fitting(await rowsToDeleteAfter(trx, scope, after));
@@ -252,7 +252,7 @@ export async function deleteRows(
   scope: Scope,
   rows: readonly RowToDelete[],
   { hard, history, accepted, at }: Deletion,
-): Promise<ChangedTable | undefined> {
+): Promise<TableChange | undefined> {
   if (rows.length === 0) return undefined;
   const table = tableOf(trx.schema, scope.collection);
   const keys = rows.map(({ key }) => key);

@@ -1,3 +1,4 @@
+import type { TableChange } from '../postgres/notifications.ts';
 import { hash } from 'node:crypto';
 import type { MissingRow, SuspectChange, SuspectedDeletion } from '../model/absence.ts';
 import type { Scope } from '../model/collections.ts';
@@ -125,21 +126,15 @@ export interface ScopeChange {
   readonly failure?: { readonly message: string; readonly at: Date } | null;
 }
 
-/** An item of a page that can't be stored. */
-export interface BadItem {
-  /** Index in the page. */
-  readonly index: number;
-  readonly item: Item;
-  /** To follow "the item …". */
-  readonly reason: string;
-}
+/** An item of a page that can't be stored, its index there, and the reason, to follow "the item …". */
+export type BadItem = Readonly<{ index: number; item: Item; reason: string }>;
 
 export type PageResult =
   | (ObservedPage & {
       readonly state: 'applied';
       readonly decided: PageDecision;
       /** For NOTIFY after the commit: the page's greatest `_change_id`; undefined if no row changed. */
-      readonly changed: ChangedTable | undefined;
+      readonly changed: TableChange | undefined;
     })
   /** Nothing of the page was written: its list is deleted, or forgotten. */
   | { readonly state: 'parent_deleted' };
@@ -161,41 +156,24 @@ export interface PageDecision {
   readonly overlooks: boolean;
 }
 
-export interface ChangedTable {
-  readonly table: string;
-  readonly userId: string;
-  /** Decimal digits of a bigint. */
-  readonly changeId: string;
-}
-
 /** Least time between two updates of an item's `last_seen_at`, ms: an unchanged page writes no row. */
 export const STAMP_EVERY_MS = 3_600_000;
 
-/** Items in quarantine that a complete reading of their scope did not see. */
-export interface Unseen {
-  /** Hashes of the items that it saw. */
-  readonly seen: readonly string[];
-  /** Items that were seen later stay. */
-  readonly before: Date;
-}
+/**
+ * Items in quarantine that a complete reading of their scope did not see: `seen` has the hashes of those that it saw,
+ * and those that were seen later than `before` stay.
+ */
+export type Unseen = Readonly<{ seen: readonly string[]; before: Date }>;
 
-/** An item with a usable key. */
-export interface KeyedItem {
-  /** Index in the page. */
-  readonly index: number;
-  readonly key: string;
-  /** Content hash, hexadecimal digits. */
-  readonly hash: string;
-  readonly item: Item;
-}
+/** An item with a usable key, its index in the page, and its content hash (hexadecimal digits). */
+export type KeyedItem = Readonly<{ index: number; key: string; hash: string; item: Item }>;
 
-/** A page's items, classified without a lookup. */
-export interface SortedPage {
-  /** One per key, in the page's order; the last of duplicates. */
-  readonly keyed: readonly KeyedItem[];
-  readonly duplicates: readonly number[];
-  readonly bad: readonly BadItem[];
-}
+/** A page's items, classified without a lookup. `keyed`: one per key, in the page's order, the last of duplicates. */
+export type SortedPage = Readonly<{
+  keyed: readonly KeyedItem[];
+  duplicates: readonly number[];
+  bad: readonly BadItem[];
+}>;
 
 /** What is stored under a key; `deletedAt` undefined: the row is live. */
 export type StoredRow = Readonly<{ hash: string; deletedAt: Date | undefined }>;

@@ -213,13 +213,8 @@ export interface SeenItem {
   readonly reason: string;
 }
 
-/** An item in quarantine as far as a page may change it. Times are milliseconds. */
-export interface QuarantinedRow extends SeenItem {
-  /** Its text is kept. */
-  readonly kept: boolean;
-  readonly firstSeenAt: number;
-  readonly lastSeenAt: number;
-}
+/** An item in quarantine as far as a page may change it; whether its text is kept. Times are milliseconds. */
+export type QuarantinedRow = SeenItem & Readonly<{ kept: boolean; firstSeenAt: number; lastSeenAt: number }>;
 
 /**
  * How a page changes its scope's quarantine, so that there is one row for each bad item of the service:

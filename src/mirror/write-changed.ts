@@ -5,14 +5,8 @@ import { canonicalText, fieldSources } from '../model/json-text.ts';
 import { jsonbNumber, jsonbText } from '../model/values.ts';
 import { sendChangeIds } from '../postgres/fenced.ts';
 import { allSent, type Db } from '../postgres/db.ts';
-import {
-  type BadItem,
-  type ChangedRow,
-  type ChangedTable,
-  type ContentRule,
-  isComparable,
-  type StoredRow,
-} from './page-record.ts';
+import { type BadItem, type ChangedRow, type ContentRule, isComparable, type StoredRow } from './page-record.ts';
+import type { TableChange } from '../postgres/notifications.ts';
 import {
   type ColumnRegistry,
   columnValue,
@@ -58,7 +52,7 @@ export interface PageContext {
 export const NO_ROWS_SENT = {
   written: [] as readonly ChangedRow[],
   refused: [] as readonly BadItem[],
-  changeId: undefined as ChangedTable | undefined,
+  changeId: undefined as TableChange | undefined,
   /** Resolves once Postgres has written them; rejects with what it refuses. */
   sent: Promise.resolve() as Promise<unknown>,
 };

@@ -33,12 +33,8 @@ export interface SuspectedDeletion {
   readonly proven: boolean;
 }
 
-/** A live row of the mirror that a proof shows absent. */
-export interface MissingRow {
-  readonly key: string;
-  /** When it was last inserted, changed or undeleted. */
-  readonly changedAt: number;
-}
+/** A live row of the mirror that a proof shows absent; when it was last inserted, changed or undeleted. */
+export type MissingRow = Readonly<{ key: string; changedAt: number }>;
 
 /** Changes of a scope's suspects by one observation. */
 export interface SuspectChange {

@@ -35,12 +35,8 @@ export interface InstallationOptions {
   readonly clock: Clock;
 }
 
-/** This process's last look at the database. */
-interface LastLook {
-  readonly aliveAt: Date | undefined;
-  /** The process ran since, without a gap in which the database might have been set back. */
-  readonly watched: boolean;
-}
+/** This process's last look at the database, and whether it ran since, without a gap in which that might have gone back. */
+type LastLook = Readonly<{ aliveAt: Date | undefined; watched: boolean }>;
 
 /**
  * Checks whether this is the same database as before. Every process calls it before it sends or writes. If only the

@@ -7,13 +7,8 @@ import type { Db } from './db.ts';
 import { type ConnectionOptions, onConnection, resolveConnection } from './pool.ts';
 import { databaseError, isDatabaseDown } from './sql-state.ts';
 
-/** A change of a table: one `NOTIFY <schema>_changes`. IDs are decimal digits of a bigint. */
-export interface TableChange {
-  readonly table: string;
-  readonly userId: string;
-  /** The greatest `_change_id`. */
-  readonly changeId: string;
-}
+/** A change of a table: one `NOTIFY <schema>_changes`. IDs are decimal digits of a bigint; `changeId` is the greatest. */
+export type TableChange = Readonly<Record<'table' | 'userId' | 'changeId', string>>;
 
 /** Notifies listeners of one change. Call after the commit; never throws. */
 export async function notifyOnce(db: Db, { table, userId, changeId }: TableChange): Promise<void> {

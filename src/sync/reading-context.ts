@@ -1,7 +1,8 @@
 import type { Clock } from '@research-mirror/runtime/clock';
 import type { KeyStore } from '@research-mirror/runtime/kept-keys';
 import type { Mirror } from '../mirror/mirror.ts';
-import type { ChangedTable, PageRecord } from '../mirror/page-record.ts';
+import type { PageRecord } from '../mirror/page-record.ts';
+import type { TableChange } from '../postgres/notifications.ts';
 import type { DeletionsJudged, PageWritten, SuspectsWait, WalkEnded, WalkStarted } from '../model/sync-events.ts';
 import type { Fence } from '../postgres/fenced.ts';
 import type { AccountSource } from './account-source.ts';
@@ -15,7 +16,7 @@ export interface ReadingContext {
   readonly store: AccountStore;
   readonly observer: Required<SyncObserver>;
   /** Called after a commit that changed rows: for NOTIFY. Must not throw. */
-  readonly onChanged: (table: ChangedTable) => void;
+  readonly onChanged: (table: TableChange) => void;
   readonly clock: Clock;
   /** Where long walks remember what they saw. */
   readonly keys: KeyStore;

@@ -128,14 +128,11 @@ function beginsBefore(
   return compareInList(keyType, direction, begin, first) <= 0;
 }
 
-/** A row of a written page, in the page's order. */
-export interface WrittenRow {
-  readonly key: string;
-  /** The mirror has it as a live row. */
-  readonly known: boolean;
-  /** Its content differs from what the mirror had. */
-  readonly changed: boolean;
-}
+/**
+ * A row of a written page. `known`: the mirror has it as a live row; `changed`: its content differs from what the mirror
+ * had.
+ */
+export type WrittenRow = Readonly<{ key: string; known: boolean; changed: boolean }>;
 
 /** Counts the changed rows in key order between unchanged neighbours. */
 export function observeChanges(

@@ -43,13 +43,8 @@ export interface Reading {
   readonly items: number;
 }
 
-/** A small page without a usable key; larger pages don't fit. */
-export interface Keyless {
-  /** Items of the last attempt. */
-  readonly items: number;
-  /** Items requested now. */
-  readonly ask: number;
-}
+/** A small page without a usable key, where larger pages don't fit: items of the last attempt, items requested now. */
+export type Keyless = Readonly<Record<'items' | 'ask', number>>;
 
 /** At the top of the list, with nothing read. */
 export const AT_TOP = {

@@ -15,13 +15,8 @@ export interface WholeWalk {
   readonly served?: WalkDates;
 }
 
-/** The `Date`s of a walk's answers, by the service's clock. */
-export interface WalkDates {
-  readonly first: number;
-  readonly last: number;
-  /** The greatest `Age` among them. */
-  readonly ageMs: number;
-}
+/** The first and last `Date` of a walk's answers, by the service's clock, and the greatest `Age` among them. */
+export type WalkDates = Readonly<Record<'first' | 'last' | 'ageMs', number>>;
 
 /** Keys and contents of one walk in the order of their first sighting. Its answers mean nothing once `seen` is lost. */
 export class WalkSequence {
