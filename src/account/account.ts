@@ -10,7 +10,7 @@ import { forgetOtherHints } from '../mirror/hint-store.ts';
 import { openHistory, pruneHistory } from '../mirror/history.ts';
 import { Mirror } from '../mirror/mirror.ts';
 import { pruneLog } from '../mirror/sync-log.ts';
-import { followColumns } from '../mirror/table-columns.ts';
+import { refreshDependents } from '../mirror/table-columns.ts';
 import { LeaseLost, TransportError } from '../model/errors.ts';
 import type { Fence } from '../postgres/fenced.ts';
 import { releaseAccount } from '../postgres/lease.ts';
@@ -143,7 +143,7 @@ export async function openAccount(context: ProcessContext, fence: Fence, keys: r
     }
     if (link.clock.monotonic() - prunedAt < PRUNE_MS) return;
     prunedAt = link.clock.monotonic();
-    await followColumns(db);
+    await refreshDependents(db);
     await forgetOtherHints(db, fence, collections);
     const aheadMs = clock.now() - link.clock.now();
     if (aheadMs > CLOCK_AHEAD_MS) {

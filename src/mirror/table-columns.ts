@@ -31,7 +31,7 @@ export class TableColumns {
 
   /** What is known, for the next page. Adds columns for fields that wait, if the next attempt is due. */
   async forPage(): Promise<ColumnRegistry> {
-    if (this.#stale) await followColumns(this.#db);
+    if (this.#stale) await refreshDependents(this.#db);
     this.#stale = false;
     this.#registry ??= await readRegistry(this.#db, this.#table);
     if (!this.#mayAdd(this.#registry)) return this.#registry;
@@ -107,7 +107,7 @@ export async function addColumns(
       }
     }
     await extendViews(trx, table);
-    await remakeFollowers(trx);
+    await recreateDependents(trx);
     // Read again, now that the table is locked: a process that took no turn may have registered one of these fields
     // since, and written rows without its column.
     const waited = new Set((await readRegistry(trx, table)).waiting.map(({ field }) => field));
@@ -159,24 +159,24 @@ export async function takeTurn(trx: Db): Promise<void> {
 }
 
 /**
- * Makes what names columns of several tables name the present ones, for distributed tables or others. In a transaction
- * that took its turn.
+ * Recreates the functions and views that name columns of several tables, with the present columns. Call in a
+ * transaction that took its turn.
  */
-export async function remakeFollowers(trx: Db): Promise<void> {
+export async function recreateDependents(trx: Db): Promise<void> {
   await trx.sql`select ${trx.stateTable('make_companies')}(), ${trx.stateTable('make_as_of')}(), ${trx.stateTable('make_changes')}()`;
   await giveViewColumns(trx);
   await trx.sql`select ${trx.stateTable('bind_readers')}()`;
 }
 
-/** `remakeFollowers` after columns may have changed by hand. What readers lock stays as it is until the next time. */
-export async function followColumns(db: Db): Promise<void> {
-  await unlessLocked(db, remakeFollowers);
+/** `recreateDependents` in case columns were changed by hand. What readers have locked waits for the next call. */
+export async function refreshDependents(db: Db): Promise<void> {
+  await unlessLocked(db, recreateDependents);
 }
 
-/** Adds columns to the views of every table that came by other ways than `addColumns`. */
-export async function followRestoredColumns(trx: Db): Promise<void> {
+/** Extends the views by columns that a restored copy brought. */
+export async function extendRestoredViews(trx: Db): Promise<void> {
   for (const name of COLLECTION_NAMES) await extendViews(trx, tableOf(trx.schema, name));
-  await remakeFollowers(trx);
+  await recreateDependents(trx);
 }
 
 /** Adds a table's new columns to its views. */

@@ -9,7 +9,7 @@ import { pipeline } from 'node:stream/promises';
 import { loadConfig } from '../config/load.ts';
 import { MIGRATIONS } from '../config/program.ts';
 import { SECOND_COLUMN } from '../mirror/columns.ts';
-import { followRestoredColumns } from '../mirror/table-columns.ts';
+import { extendRestoredViews } from '../mirror/table-columns.ts';
 import { COPIED_TABLES, type CopiedTable } from '../postgres/citus.ts';
 import { databaseTime, Db, quotedName, quotedText } from '../postgres/db.ts';
 import { endpointHost } from '../postgres/fingerprint.ts';
@@ -102,7 +102,7 @@ export async function copyMirror(
     const report = await inTransaction({ ...source, schema }, 'repeatable read, read only', signal, (from) =>
       copyTables(from, to, onBytes),
     );
-    await followRestoredColumns(to.db);
+    await extendRestoredViews(to.db);
     for (const table of COPIED_TABLES) await to.db.raw(`analyze ${copiedName(to.db, table)}`);
     await markCopied(to.db, endpointHost(target.url, target.variables));
     await ensureGrants(to.db);

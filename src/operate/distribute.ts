@@ -2,7 +2,7 @@ import { DatabaseUnavailable } from '@research-mirror/runtime/errors';
 import { countOf, formatCount } from '@research-mirror/runtime/figures';
 import { sql } from 'kysely';
 import { MIGRATIONS, programVersion } from '../config/program.ts';
-import { remakeFollowers, takeTurn } from '../mirror/table-columns.ts';
+import { recreateDependents, takeTurn } from '../mirror/table-columns.ts';
 import * as citus from '../postgres/citus.ts';
 import { type Db, onlyRow } from '../postgres/db.ts';
 import { logAct, type Operator, operatorOn } from '../postgres/operator-log.ts';
@@ -191,7 +191,7 @@ async function followAndClear(context: DistributeContext) {
   await retried({ ...context, patience: PATIENCE, failure }, async (trx) => {
     await takeTurn(trx);
     await trx.raw(`set local lock_timeout = ${PATIENCE.lockMs}`);
-    await remakeFollowers(trx);
+    await recreateDependents(trx);
   });
   let tookMs = 0;
   const leftOvers: string[] = [];

@@ -6,7 +6,7 @@ import { COLUMN_TYPES, readRegistry, SECOND_COLUMN, tableVersion } from '../mirr
 import type { ColumnType, FieldColumn, PlannedColumn } from '../mirror/columns.ts';
 import { countConflicts } from '../mirror/counters.ts';
 import { recreateView } from '../mirror/recreate-view.ts';
-import { addColumns, LOCK_TIMEOUT, remakeFollowers, takeTurn } from '../mirror/table-columns.ts';
+import { addColumns, LOCK_TIMEOUT, recreateDependents, takeTurn } from '../mirror/table-columns.ts';
 import { dataTable, relation, type Table, tableOf } from '../mirror/table.ts';
 import type { CollectionName } from '../model/collections.ts';
 import { TypeRefused } from '../model/errors.ts';
@@ -179,7 +179,7 @@ async function putInPlace(trx: Db, change: TypeChange, second: string, unfit: Re
     const scope = { userId, collection: table.name as CollectionName, parent: '' };
     if (count > 0) await countConflicts(trx, scope, new Map([[field, count]]), at);
   }
-  await remakeFollowers(trx);
+  await recreateDependents(trx);
 }
 
 /**
@@ -302,7 +302,7 @@ async function dropSecond(trx: Db, table: Table): Promise<void> {
     for (const suffix of SUFFIXES)
       await trx.sql`alter table ${dataTable(table, suffix)} drop column if exists ${sql.id(name)}`;
   }
-  await remakeFollowers(trx);
+  await recreateDependents(trx);
 }
 
 /** Adds an empty second column, in place of any other. @throws a database error 55P03 */
@@ -311,7 +311,7 @@ async function makeSecond(trx: Db, { table, field, number, type }: TypeChange): 
   const name = `_set_type_${number}_${(await tableVersion(trx, table)) + 1}`;
   for (const suffix of SUFFIXES)
     await trx.sql`alter table ${dataTable(table, suffix)} add column ${sql.id(name)} ${sql.raw(type)}`;
-  await remakeFollowers(trx);
+  await recreateDependents(trx);
   return { field, name, type };
 }
 

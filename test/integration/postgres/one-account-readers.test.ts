@@ -6,7 +6,7 @@ import { folderForEach } from '@research-mirror/runtime/testing/folder-for-each'
 import { messageOf } from '@research-mirror/runtime/message';
 import { programVersion } from '../../../src/config/program.ts';
 import { migrate, MIGRATION_BOUNDS } from '../../../src/postgres/run-migrations.ts';
-import { followRestoredColumns, takeTurn } from '../../../src/mirror/table-columns.ts';
+import { extendRestoredViews, takeTurn } from '../../../src/mirror/table-columns.ts';
 import { MIGRATIONS, opened, testDatabase } from '../../support/databases/migrated-database.ts';
 import { createMirrorOf020 } from '../../support/databases/mirror-of-0.2.0.ts';
 import { createLoginRole, type LoginRole } from '../../support/postgres/login-role.ts';
@@ -284,7 +284,7 @@ describe('a login that may read a view and not its tables', () => {
     await run('alter table mirror.watchlist add column note text; alter table mirror.lists add column note text');
     await database.db.transaction(async (trx) => {
       await takeTurn(trx);
-      await followRestoredColumns(trx);
+      await extendRestoredViews(trx);
     });
     expect(Object.keys((await ofView.run('select * from mirror.watchlist_live limit 1'))[0] ?? {})).toContain('note');
     await ofView.run('select * from own.lists');

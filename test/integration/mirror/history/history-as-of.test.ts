@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { sqlState } from '../../../../src/postgres/sql-state.ts';
-import { followColumns } from '../../../../src/mirror/table-columns.ts';
+import { refreshDependents } from '../../../../src/mirror/table-columns.ts';
 import { COLLECTION_NAMES } from '../../../../src/model/collections.ts';
 import { accountsWithHistory } from '../../../support/mirror/accounts-with-history.ts';
 import { lines } from '../../../support/mirror/lines.ts';
@@ -176,7 +176,7 @@ describe('<table>_as_of', () => {
     });
     await scene.first.query('alter table mirror.research_jobs add column mine integer default 5');
     await scene.first.query('alter table mirror.research_jobs_history drop column later cascade');
-    await followColumns(scene.database.db);
+    await refreshDependents(scene.database.db);
     const [moment] = await lines(scene.first, 'select _valid_from::text as moment from mirror.research_jobs_history');
     const as = (of = '') => lines(scene.first, `select status, later, mine from mirror.research_jobs_as_of('${of}')`);
     expect(await as(moment)).toEqual(['a - -']);
