@@ -145,6 +145,18 @@ it('MIRROR_SUBMIT=off sends nothing, but recovers what an earlier process left',
   expect([waits.state, left.state, scenario.written]).toEqual(['queued', 'unknown', []]);
 });
 
+it('an outcome that the database does not take for long is stored in the end, and is not made unknown meanwhile', async () => {
+  const { finish } = scenario.store;
+  scenario.store.finish = () => Promise.reject(AWAY);
+  scenario.queue(1);
+  await scenario.start();
+  await scenario.clock.advance(1_000_000);
+  expect([scenario.store.recoveries, scenario.states()]).toEqual([2, ['sending']]);
+  scenario.store.finish = finish;
+  await scenario.untilDone();
+  expect(scenario.states()).toEqual(['accepted']);
+});
+
 it('an idle account asks the database for next to nothing', async () => {
   let statements = 0;
   scenario.store.statementMs = () => {
