@@ -203,6 +203,18 @@ describe('a service that can’t be reached', () => {
   });
 });
 
+it('a claimed submission is waited for while the others of its group go back into the queue', async () => {
+  scenario.react = (id, attempt) => ({ answerMs: id === '2' ? 30_000 : 1, refuse: id === '3' && attempt === 1 });
+  scenario.queue(3);
+  await scenario.run();
+  expect(scenario.store.rows.map(({ states }) => states.join())).toEqual([
+    'queued,sending,accepted',
+    'queued,sending,accepted',
+    'queued,sending,queued,sending,accepted',
+  ]);
+  expect(scenario.written.map(({ id }) => id)).toEqual(['1', '2', '3']);
+});
+
 describe('a refused key', () => {
   it.each<[string, SubmitterScenario['keys'], number]>([
     ['is replaced by another of the account', { old: false, fresh: true }, 1],
