@@ -1,3 +1,5 @@
+/** Commands for accounts: carried out by the daemon that owns the account, or by the command itself where none does. */
+
 import { messageOf } from '@research-mirror/runtime/message';
 import { Stopped } from '@research-mirror/runtime/service';
 import type { ServiceConfig } from '../config/config.ts';

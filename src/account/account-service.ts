@@ -4,7 +4,13 @@ import { childrenOf, type CollectionName } from '../model/collections.ts';
 import { AccountMoved, KeyRefused, LeaseLost, refusesKey } from '../model/errors.ts';
 import type { AccountReader } from '../sync/account-reader.ts';
 import type { ReadOutcome } from '../sync/walk-result.ts';
-import { type CollectionLoops, collectionLoops, type ReadingLoop, readingLoops, type ReadingStarts } from './loops.ts';
+import {
+  type CollectionLoops,
+  collectionLoops,
+  type ReadingLoop,
+  readingLoops,
+  type ReadingStarts,
+} from './reading-loops.ts';
 
 /**
  * Runs until the signal aborts. A refused key ends it like all loops of the account, and a good ping restarts it.

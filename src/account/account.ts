@@ -1,3 +1,5 @@
+/** Puts one owned account together: what its parts are given, and in which order they stop. The parts decide. */
+
 import { Doorbell } from '@research-mirror/runtime/doorbell';
 import { formatSpan } from '@research-mirror/runtime/figures';
 import { messageOf } from '@research-mirror/runtime/message';

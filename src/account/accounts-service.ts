@@ -1,3 +1,5 @@
+/** All accounts of the configured keys: each is taken, run, and handed over; one that fails does not delay others. */
+
 import { Doorbell } from '@research-mirror/runtime/doorbell';
 import { DatabaseUnavailable } from '@research-mirror/runtime/errors';
 import { messageOf } from '@research-mirror/runtime/message';

@@ -1,3 +1,5 @@
+/** What all accounts of a process share: database, client, budget, observers. Composes them for daemon and commands. */
+
 import { randomUUID } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import { setFlagsFromString } from 'node:v8';
@@ -28,7 +30,7 @@ import type { SyncObserver } from '../sync/reading-context.ts';
 import { createSchedule } from '../sync/schedule.ts';
 import type { ServiceLink } from './account-keys.ts';
 import { type FailureLog, failureLog, logObserver } from './failure-log.ts';
-import { readingStarts } from './loops.ts';
+import { readingStarts } from './reading-loops.ts';
 
 /** Items from which a walk is a load, which early garbage collection would slow down. */
 const LOAD_ITEMS = 2_000;

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { VirtualClock } from '@research-mirror/runtime/testing/virtual-clock';
 import { KeyRefused, LeaseLost } from '../model/errors.ts';
 import { EMPTY_OUTCOME, type ReadOutcome } from '../sync/walk-result.ts';
-import { type ReadingLoops, readingLoops } from './loops.ts';
+import { type ReadingLoops, readingLoops } from './reading-loops.ts';
 
 function loopsOf() {
   const clock = new VirtualClock();

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { VirtualClock } from '@research-mirror/runtime/testing/virtual-clock';
-import { readingStarts } from './loops.ts';
+import { readingStarts } from './reading-loops.ts';
 
 const NEVER = new AbortController().signal;
 

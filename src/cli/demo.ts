@@ -1,3 +1,5 @@
+/** `demo`: an emulated service and a mirror of it, to look at. */
+
 import { embeddedState, ensureWritableFolder } from '@research-mirror/embedded-postgres/embedded-state';
 import { isPortFree } from '@research-mirror/embedded-postgres/ports';
 import { Unusable } from '@research-mirror/runtime/errors';

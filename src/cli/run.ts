@@ -1,3 +1,5 @@
+/** The frame of the command line: picks the command, loads its file, turns errors into exit codes. */
+
 import { Command, CommanderError, Option } from 'commander';
 import { programVersion } from '../config/program.ts';
 import { chooseFrom, refuseOptions } from '../terminal/given.ts';

@@ -1,3 +1,5 @@
+/** Tells people about problems: the log, and signed messages to MIRROR_NOTIFY_URL. */
+
 import type { Clock } from '@research-mirror/runtime/clock';
 import { formatSpan } from '@research-mirror/runtime/figures';
 import type { Logger } from '@research-mirror/runtime/logger';

@@ -1,3 +1,5 @@
+/** The composition root of the daemon: makes all parts, starts them, stops them in order. */
+
 import { systemClock } from '@research-mirror/runtime/clock';
 import { askedAtMost } from '@research-mirror/runtime/asked-at-most';
 import { Doorbell } from '@research-mirror/runtime/doorbell';

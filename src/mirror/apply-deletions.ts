@@ -1,3 +1,5 @@
+/** Carries out proven deletions in parts: asks the brake, sets refused rows aside. One part: delete-rows.ts. */
+
 import { DatabaseUnavailable } from '@research-mirror/runtime/errors';
 import type { Db } from '../postgres/db.ts';
 import { sqlState } from '../postgres/sql-state.ts';

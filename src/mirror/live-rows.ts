@@ -1,3 +1,5 @@
+/** Queries over a scope's live rows: keys, samples, rows that a walk did not see, unfinished and forgotten ones. */
+
 import { type RawBuilder, sql } from 'kysely';
 import type { MissingRow } from '../model/absence.ts';
 import { collection, type CollectionName, type Scope } from '../model/collections.ts';

@@ -1,3 +1,5 @@
+/** The one path by which rows change: all methods write in fenced transactions. The steps of a page: write-page.ts. */
+
 import type { Db } from '../postgres/db.ts';
 import { type Fence, fenced } from '../postgres/fenced.ts';
 import type { Operator } from '../postgres/operator-log.ts';

@@ -1,3 +1,5 @@
+/** Pure: what is stored with a page, from its record and from what its transaction found. */
+
 import { NO_SUSPECTS, type SuspectChange } from '../model/absence.ts';
 import { type Scope, scopeName } from '../model/collections.ts';
 import { addTotals, type CollectionChange, type ReadTotals, totalsOf, type WalkEnd } from '../model/sync-events.ts';
@@ -20,10 +22,7 @@ import {
  * @param gracePeriodMs `MIRROR_SETTLE`: least time between two proofs
  */
 export function decide(record: PageRecord, observed: ObservedPage, gracePeriodMs: number): PageDecision {
-  const { walk, page, memory: of } = record;
-  if (page !== undefined) {
-    record.whole?.note(page, observed.hashes, (index) => observed.outcomes[index] === 'duplicate');
-  }
+  const { walk, memory: of } = record;
   const suspectChange = suspectsIn(record, observed, gracePeriodMs);
   const isBelieved = allBelieved(record, observed, suspectChange);
   const end = record.end === undefined || isBelieved ? record.end : withoutPoll(record.end);

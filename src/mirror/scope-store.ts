@@ -1,3 +1,5 @@
+/** Rows of `scope`: what is due, the last observation, and the check that pages count in their order. */
+
 import { ClassifiedError } from '@research-mirror/runtime/errors';
 import { type RawBuilder, sql } from 'kysely';
 import {

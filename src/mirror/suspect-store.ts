@@ -1,3 +1,5 @@
+/** Rows of `candidate`: suspected deletions, and the rows that a page proves absent. */
+
 import { type RawBuilder, sql } from 'kysely';
 import type { AbsenceProof, MissingRow, SuspectChange, SuspectedDeletion } from '../model/absence.ts';
 import type { CollectionName, KeyType, Scope } from '../model/collections.ts';

@@ -1,3 +1,5 @@
+/** Sends a page's changed rows to Postgres: new fields, change IDs, history, conflicts, rows hashed anew in place. */
+
 import type { Clock } from '@research-mirror/runtime/clock';
 import { sql } from 'kysely';
 import type { Scope } from '../model/collections.ts';

@@ -1,3 +1,5 @@
+/** The transaction of a page: reads what is stored, decides, writes. No HTTP; nothing here is retried. */
+
 import { commitDurably, allSent, type Db } from '../postgres/db.ts';
 import {
   type ChangedRow,
@@ -98,6 +100,7 @@ export async function writePage(
   const { missing, suspects } = absence;
   const hashes = hashesOf(items.length, page);
   const observed = { outcomes, counts, at, sentAt, hashes, missing, suspects, quarantined };
+  if (record.page !== undefined) record.whole?.note(record.page, hashes, (index) => outcomes[index] === 'duplicate');
   const decided = decide(record, observed, context.gracePeriodMs);
   // A copy may be older than the page that showed these rows.
   const refuted = isCopy(record.page?.served) ? [] : absence.refuted;

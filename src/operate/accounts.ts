@@ -1,3 +1,5 @@
+/** `accounts`: lists them, retires one, removes its data, accepts that the service has moved. */
+
 import { Unusable } from '@research-mirror/runtime/errors';
 import { countOf } from '@research-mirror/runtime/figures';
 import { sql } from 'kysely';

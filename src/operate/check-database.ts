@@ -1,3 +1,5 @@
+/** The checks of `doctor` that look at the database. */
+
 import { findBinaries } from '@research-mirror/embedded-postgres/binaries';
 import { databaseFolder, ensureWritableFolder } from '@research-mirror/embedded-postgres/embedded-state';
 import { isPortFree } from '@research-mirror/embedded-postgres/ports';

@@ -1,3 +1,5 @@
+/** The checks of `doctor` that ask the service. */
+
 import { forEachConcurrently } from '@research-mirror/runtime/concurrency/for-each-concurrently';
 import { countOf, formatSpan, ordinal } from '@research-mirror/runtime/figures';
 import { messageOf } from '@research-mirror/runtime/message';

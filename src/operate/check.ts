@@ -1,3 +1,5 @@
+/** What a check of `doctor` is, how checks run side by side, and what they look at. */
+
 import { TESTED } from '@research-mirror/embedded-postgres/binaries';
 import { embeddedState } from '@research-mirror/embedded-postgres/embedded-state';
 import { forEachConcurrently } from '@research-mirror/runtime/concurrency/for-each-concurrently';

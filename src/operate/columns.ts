@@ -1,3 +1,5 @@
+/** `columns`: lists what columns hold and refuse, gives one another type, makes columns that a freeze left out. */
+
 import { countOf, formatCount } from '@research-mirror/runtime/figures';
 import { sql } from 'kysely';
 import { dataTable, tableOf } from '../mirror/table.ts';

@@ -1,3 +1,5 @@
+/** `copy`: the mirror into another database, complete and with its history. */
+
 import { ClassifiedError, Unusable } from '@research-mirror/runtime/errors';
 import { countOf } from '@research-mirror/runtime/figures';
 import { messageOf } from '@research-mirror/runtime/message';

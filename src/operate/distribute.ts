@@ -1,3 +1,5 @@
+/** `distribute`: the mirror's tables over a Citus cluster. */
+
 import { DatabaseUnavailable } from '@research-mirror/runtime/errors';
 import { countOf, formatCount } from '@research-mirror/runtime/figures';
 import { sql } from 'kysely';

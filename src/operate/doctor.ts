@@ -1,3 +1,5 @@
+/** `doctor`: what keeps the mirror from working, by checks that change nothing; `--sql`: what a DBA has to run. */
+
 import { countOf } from '@research-mirror/runtime/figures';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';

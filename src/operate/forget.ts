@@ -1,3 +1,5 @@
+/** `forget`: erases rows, versions and events on request, and keeps them out. */
+
 import { countOf } from '@research-mirror/runtime/figures';
 import { type RawBuilder, sql } from 'kysely';
 import { countRows } from '../mirror/counters.ts';

@@ -1,3 +1,5 @@
+/** `mcp`: read-only SQL for language models, over the Model Context Protocol. */
+
 import { McpServer } from '@modelcontextprotocol/server';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import { formatCount } from '@research-mirror/runtime/figures';

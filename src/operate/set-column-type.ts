@@ -1,3 +1,5 @@
+/** `columns set-type`: a second column is filled beside the first one, and takes its place. */
+
 import type { Clock } from '@research-mirror/runtime/clock';
 import { Unusable } from '@research-mirror/runtime/errors';
 import { sql } from 'kysely';

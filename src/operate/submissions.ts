@@ -1,3 +1,5 @@
+/** `submissions`: lists, cancels and releases queued POST operations; the words for them. */
+
 import { Unusable } from '@research-mirror/runtime/errors';
 import { countOf } from '@research-mirror/runtime/figures';
 import { messageOf } from '@research-mirror/runtime/message';

@@ -1,3 +1,5 @@
+/** `submit`: queues a POST operation and waits for its outcome. */
+
 import type { Clock } from '@research-mirror/runtime/clock';
 import { Doorbell } from '@research-mirror/runtime/doorbell';
 import { Unusable } from '@research-mirror/runtime/errors';

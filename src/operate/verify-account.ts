@@ -1,3 +1,5 @@
+/** `verify` of one account: which collections, by whom, and the result. */
+
 import { forEachConcurrently } from '@research-mirror/runtime/concurrency/for-each-concurrently';
 import { messageOf } from '@research-mirror/runtime/message';
 import { isStopped } from '@research-mirror/runtime/service';

@@ -1,3 +1,5 @@
+/** `verify` of one scope: reads the service's list beside the mirror's rows, and unequal rows twice. */
+
 import { liveAmong, liveRows } from '../mirror/live-rows.ts';
 import { readScope } from '../mirror/scope-store.ts';
 import { suspectsAmong } from '../mirror/suspect-store.ts';

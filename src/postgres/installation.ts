@@ -1,3 +1,5 @@
+/** Whether this is the database that was here before: signs of life, copies, databases that went back, holds. */
+
 import type { Clock } from '@research-mirror/runtime/clock';
 import { messageOf } from '@research-mirror/runtime/message';
 import { service } from '@research-mirror/runtime/service';

@@ -1,3 +1,5 @@
+/** Connections: how they are made, pooled and pinned, and Kysely's driver over them. */
+
 import { systemClock } from '@research-mirror/runtime/clock';
 import { Places } from '@research-mirror/runtime/concurrency/places';
 import { Unusable } from '@research-mirror/runtime/errors';

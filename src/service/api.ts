@@ -1,3 +1,5 @@
+/** The client of the service: pages, single objects, requests that are sent once; what is repeated, and when. */
+
 import type { Clock, Random } from '@research-mirror/runtime/clock';
 import type { ClassifiedError } from '@research-mirror/runtime/errors';
 import { messageOf } from '@research-mirror/runtime/message';

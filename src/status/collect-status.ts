@@ -1,3 +1,5 @@
+/** Gathers what the status report says, from Postgres and from the running daemon. */
+
 import { formatCount, formatSpan, ordinal } from '@research-mirror/runtime/figures';
 import type { AccountsService } from '../account/accounts-service.ts';
 import type { Config } from '../config/config.ts';

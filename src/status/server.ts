@@ -1,3 +1,5 @@
+/** The listener for people inside: routes, their sources, and the token. */
+
 import { askedAtMost } from '@research-mirror/runtime/asked-at-most';
 import type { Clock } from '@research-mirror/runtime/clock';
 import { httpListener, type HttpReply, type HttpRequest } from '@research-mirror/runtime/http-listener';

@@ -1,3 +1,5 @@
+/** Rows of `submissions` as their sender changes them, under the fence. */
+
 import { DatabaseUnavailable } from '@research-mirror/runtime/errors';
 import { messageOf } from '@research-mirror/runtime/message';
 import { type RawBuilder, sql } from 'kysely';

@@ -1,3 +1,5 @@
+/** The readings of one account, for cron lines, hints and commands alike: which one, and one at a time. */
+
 import { Mutex } from '@research-mirror/runtime/mutex';
 import {
   type Collection,

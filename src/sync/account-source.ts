@@ -1,3 +1,5 @@
+/** The account's way to the service: its keys, and the proof that answers belong to the account. */
+
 import type { Clock } from '@research-mirror/runtime/clock';
 import { ClassifiedError } from '@research-mirror/runtime/errors';
 import { orAborted } from '@research-mirror/runtime/service';

@@ -1,3 +1,5 @@
+/** What an account's readings read and store, apart from pages: how collections stand, whose the keys are. */
+
 import { correctCounters, driftOf } from '../mirror/counters.ts';
 import { suspectItemsOfNoList } from '../mirror/delete-rows.ts';
 import { liveCount, liveKeysMissing, nthNewest, predecessor, unfinishedRows } from '../mirror/live-rows.ts';

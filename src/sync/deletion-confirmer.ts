@@ -1,3 +1,5 @@
+/** Second proofs: waits for the grace period, rereads suspects, has proven rows deleted. */
+
 import { forEachConcurrently } from '@research-mirror/runtime/concurrency/for-each-concurrently';
 import type { SuspectScope } from '../mirror/suspect-store.ts';
 import type { SuspectKind } from '../model/absence.ts';
@@ -7,7 +9,8 @@ import { addTotals, NO_TOTALS, type ReadTotals } from '../model/sync-events.ts';
 import { PRIORITY } from '../service/rate-groups.ts';
 import { confirmRows, readWhole } from './read-scope.ts';
 import type { ReadingContext } from './reading-context.ts';
-import { deleteProvenRows, type ReadWhole, type ScopeSession, type SessionPool } from './scope-session.ts';
+import { type ScopeSession, type SessionPool } from './scope-session.ts';
+import { deleteProvenRows, type ReadWhole } from './walk-proofs.ts';
 import {
   EMPTY_OUTCOME,
   isUnknown,

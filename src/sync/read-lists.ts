@@ -1,3 +1,5 @@
+/** Reads a collection that has one scope for each row of its parent: passes over lists, side by side. */
+
 import { forEachConcurrently } from '@research-mirror/runtime/concurrency/for-each-concurrently';
 import type { StoredScope } from '../mirror/scope-store.ts';
 import { collection, type ListCollection, parentsOf, type Scope } from '../model/collections.ts';
@@ -8,7 +10,8 @@ import type { AccountStore } from './account-store.ts';
 import type { DeletionConfirmer } from './deletion-confirmer.ts';
 import { pollScope, readWhole } from './read-scope.ts';
 import type { ReadingContext } from './reading-context.ts';
-import type { ReadWhole, SessionPool } from './scope-session.ts';
+import type { SessionPool } from './scope-session.ts';
+import type { ReadWhole } from './walk-proofs.ts';
 import {
   EMPTY_OUTCOME,
   isUnknown,

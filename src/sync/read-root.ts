@@ -1,3 +1,5 @@
+/** Reads a collection that is one scope, or an endpoint that answers one object. */
+
 import { messageOf } from '@research-mirror/runtime/message';
 import { Mutex } from '@research-mirror/runtime/mutex';
 import { isStopped } from '@research-mirror/runtime/service';

@@ -1,3 +1,5 @@
+/** One reading of a scope: polls, refreshes, full walks, and walks that go on where one was interrupted. */
+
 import { BELIEVED_WITHIN } from '../mirror/apply-deletions.ts';
 import type { AtEnd } from '../mirror/page-record.ts';
 import { addTotals } from '../model/sync-events.ts';

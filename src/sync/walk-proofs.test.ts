@@ -4,7 +4,8 @@ import { page, refused } from '../../test/support/walks/walk-steps.ts';
 import type { WalkAnswer, FullWalk, Step } from '../walk/walk.ts';
 import { beginFull } from '../walk/full.ts';
 import { step } from '../walk/step.ts';
-import { ScopeSession, WalkProofs } from './scope-session.ts';
+import { ScopeSession } from './scope-session.ts';
+import { WalkProofs } from './walk-proofs.ts';
 
 const DEFAULTS = {
   liveRows: 5,

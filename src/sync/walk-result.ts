@@ -1,4 +1,5 @@
-import type { ReadWhole, ScopeSession } from './scope-session.ts';
+import type { ScopeSession } from './scope-session.ts';
+import type { ReadWhole } from './walk-proofs.ts';
 import type { CollectionName, ListCollection } from '../model/collections.ts';
 import { KeyRefused } from '../model/errors.ts';
 import { addTotals, type CollectionChange, NO_TOTALS, type ReadTotals } from '../model/sync-events.ts';

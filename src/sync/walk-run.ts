@@ -1,3 +1,5 @@
+/** Runs a walk: sends its requests, has its pages written, goes on until it ends. Start reading here. */
+
 import { ClassifiedError } from '@research-mirror/runtime/errors';
 import { messageOf } from '@research-mirror/runtime/message';
 import { isStopped, Stopped } from '@research-mirror/runtime/service';
@@ -15,7 +17,7 @@ import { NO_PAGE } from '../walk/take-page.ts';
 import type { Ask, End, FullWalk, Step, Walk } from '../walk/walk.ts';
 import type { ReadingContext } from './reading-context.ts';
 import type { ScopeReading, WalkResult } from './walk-result.ts';
-import { deleteProvenRows, WalkProofs, writeStep } from './scope-session.ts';
+import { deleteProvenRows, WalkProofs, writeStep } from './walk-proofs.ts';
 
 /** What follows a page: the walk's end, or its next request, sent while the page is written. */
 type Turn = End | { readonly type: 'page'; readonly next: Promise<Turn> };

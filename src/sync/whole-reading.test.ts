@@ -6,7 +6,7 @@ import type { Page } from '../model/page.ts';
 import type { Scope } from '../model/collections.ts';
 import { WholeReading, type WholeWalk } from '../walk/whole-walk.ts';
 import type { ReadingContext } from './reading-context.ts';
-import { recordAbsences } from './scope-session.ts';
+import { recordAbsences } from './walk-proofs.ts';
 
 const scope: Scope = { userId: '7', collection: 'research_jobs', parent: '' };
 const GRACE_PERIOD = 60_000;

@@ -1,3 +1,5 @@
+/** Opens the mirror that a command means: the configured one, an embedded one, the demo's. */
+
 import { embeddedState, type EmbeddedState } from '@research-mirror/embedded-postgres/embedded-state';
 import { isPortFree, nonEphemeralPort } from '@research-mirror/embedded-postgres/ports';
 import type { Clock } from '@research-mirror/runtime/clock';

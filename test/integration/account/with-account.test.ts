@@ -3,7 +3,7 @@ import { AccountUnservable } from '../../../src/account/account-keys.ts';
 import { hashOfKey } from '../../../src/config/secret.ts';
 import { takeFor, withAccount } from '../../../src/account/with-account.ts';
 import { DatabaseWentBack } from '../../../src/model/errors.ts';
-import { readingStarts } from '../../../src/account/loops.ts';
+import { readingStarts } from '../../../src/account/reading-loops.ts';
 import { Stopped } from '@research-mirror/runtime/service';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
 import { VirtualClock } from '@research-mirror/runtime/testing/virtual-clock';

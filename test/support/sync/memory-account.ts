@@ -226,6 +226,7 @@ export class MemoryAccount {
     const sentAt = new Date(at.getTime() - (this.clock.monotonic() - write.sentAfter));
     const hashes = items.map(({ source }) => source);
     const observed = { outcomes, counts, at, sentAt, hashes, missing: [], suspects: [], quarantined: [] };
+    if (write.page !== undefined) write.whole?.note(write.page, hashes, () => false);
     const decided = decide(write, observed, this.gracePeriodMs);
     const { memory, fullWalk, fullAt, polledAt } = decided.scope;
     this.#scopes.set(name, {

@@ -10,7 +10,7 @@ import type { ServiceConfig } from '../../../src/config/config.ts';
 import type { Db } from '../../../src/postgres/db.ts';
 import { OwnedAccounts, takeAccount } from '../../../src/postgres/lease.ts';
 import { ownIdentity } from '../../../src/postgres/heartbeat.ts';
-import { readingStarts } from '../../../src/account/loops.ts';
+import { readingStarts } from '../../../src/account/reading-loops.ts';
 
 export const SILENT_LOG = createLogger(
   { write: () => {} },

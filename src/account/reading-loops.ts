@@ -1,3 +1,5 @@
+/** The loops that begin an account's readings: cron lines, rings, delays after failures, places shared by accounts. */
+
 import type { Clock, Random } from '@research-mirror/runtime/clock';
 import { Places } from '@research-mirror/runtime/concurrency/places';
 import { untilAborted } from '@research-mirror/runtime/service';
