@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { SubmitterScenario, TIMEOUT_MS } from '../../test/support/submissions/submitter-scenario.ts';
 import { defaultLimit, type RateGroup } from '../service/rate-groups.ts';
 import { DatabaseUnavailable } from '@research-mirror/runtime/errors';
@@ -146,13 +146,12 @@ it('MIRROR_SUBMIT=off sends nothing, but recovers what an earlier process left',
 });
 
 it('an outcome that the database does not take for long is stored in the end, and is not made unknown meanwhile', async () => {
-  const { finish } = scenario.store;
-  scenario.store.finish = () => Promise.reject(AWAY);
+  const finish = vi.spyOn(scenario.store, 'finish').mockRejectedValue(AWAY);
   scenario.queue(1);
   await scenario.start();
   await scenario.clock.advance(1_000_000);
   expect([scenario.store.recoveries, scenario.states()]).toEqual([2, ['sending']]);
-  scenario.store.finish = finish;
+  finish.mockRestore();
   await scenario.untilDone();
   expect(scenario.states()).toEqual(['accepted']);
 });

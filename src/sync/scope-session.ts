@@ -4,7 +4,7 @@ import type { StoredScope } from '../mirror/scope-store.ts';
 import { type KeyType, type ListCollection, type Scope, scopeName } from '../model/collections.ts';
 import type { Checkpoint } from '../walk/checkpoint.ts';
 import { readMemory, type ScopeMemory } from '../walk/memory.ts';
-import { WholeReading } from '../walk/whole-walk.ts';
+import type { WholeReading } from '../walk/whole-walk.ts';
 import type { ReadingContext } from './reading-context.ts';
 
 /** Most hashes of items in quarantine kept for one walk: about 100 bytes each. */
