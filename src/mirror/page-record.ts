@@ -1,3 +1,5 @@
+/** A page from its answer to its commit, its items sorted by key, and the content hash by which rows are compared. */
+
 import type { TableChange } from '../postgres/notifications.ts';
 import { hash } from 'node:crypto';
 import type { MissingRow, SuspectChange, SuspectedDeletion } from '../model/absence.ts';

@@ -1,4 +1,4 @@
-/** `submit`: queues a POST operation and waits for its outcome. */
+/** `submit`: queues a POST operation, sends it itself if no daemon owns the account, and waits for its outcome. */
 
 import type { Clock } from '@research-mirror/runtime/clock';
 import { Doorbell } from '@research-mirror/runtime/doorbell';

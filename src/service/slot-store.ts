@@ -1,3 +1,5 @@
+/** What the budget stores, and how a process continues with what is stored. Pure: the SQL is in budget-store.ts. */
+
 import { type GroupBudget, TRUST_AFTER } from './group-budget.ts';
 import { type BudgetSnapshot, KeyBudget } from './key-budget.ts';
 import type { RateGroup, StoredGroup } from './rate-groups.ts';

@@ -1,4 +1,4 @@
-/** What an account's readings read and store, apart from pages: how collections stand, whose the keys are. */
+/** Two stores beside the pages: how an account's collections stand, and whose its keys are. */
 
 import { correctCounters, driftOf } from '../mirror/counters.ts';
 import { suspectItemsOfNoList } from '../mirror/delete-rows.ts';
