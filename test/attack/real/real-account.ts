@@ -1,6 +1,7 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import type pg from 'pg';
 import { systemClock } from '@research-mirror/runtime/clock';
+import { eventually } from '@research-mirror/runtime/testing/eventually';
 import type { SandboxOptions } from '@research-mirror/sandbox/switches/sandbox-switches';
 import { differences } from '../../support/mirror/mirror-truth.ts';
 import { accountEnv, type Outcome, Programs, type Running } from '../../support/processes/program.ts';
@@ -20,6 +21,8 @@ import { TruthLog } from '../walks/source/truth-log.ts';
 const GRACE_PERIOD_MS = 1_000;
 /** Most runs of `sync --full` until the mirror is equal: a second one where only two equal walks can prove. */
 const READINGS = 2;
+/** A daemon looks for columns to be filled each minute. */
+const FILLED_WITHIN_MS = 180_000;
 const USER = 1001;
 const NAMES = Object.keys(KEYS) as ListName[];
 
@@ -134,6 +137,7 @@ export class RealAccount extends GameRecord {
       if (outcome.code === 1) outcome = await this.begin(['sync', '--full', '--accept-deletions'], url, env).ended;
       const { code, stdout, stderr } = outcome;
       this.count(`full readings that ended ${endOf(outcome)}`);
+      await this.#fillColumns(db, url, env);
       found = await differences({ sandbox: { control: this.source.control, userId: USER }, db });
       this.tell(`reading ${reading} ended with ${code}: ${stdout}${stderr}`);
       // 3: it says itself that rows wait for a second proof.
@@ -144,6 +148,16 @@ export class RealAccount extends GameRecord {
     }
     for (const text of found.slice(0, 5)) this.find('lost', text);
     await this.#check(db, clocks);
+  }
+
+  /** A column that came while its table was locked is filled later, by a daemon that has nothing else to do. */
+  async #fillColumns(db: pg.Pool, url: string, env: Readonly<Record<string, string>>): Promise<void> {
+    const areFilled = async () => (await db.query('select from mirror_sync.backfill')).rowCount === 0;
+    if (await areFilled()) return;
+    this.count('ends with columns to be filled');
+    const daemon = this.begin(['start'], url, env);
+    await eventually('late columns to be filled', areFilled, FILLED_WITHIN_MS);
+    await this.stop(daemon);
   }
 
   claim(isTrue: boolean, text: string): void {
