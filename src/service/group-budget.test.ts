@@ -71,13 +71,15 @@ describe('the limit of a group', () => {
     expect(limits([['a', 20]]).named(T + HOUR)).toBe(60);
   });
 
-  it('is never raised by a 429', () => {
-    const all = limits(fill(9, ['a', 600]));
-    all.observe('a', 600, T, false);
-    all.observe('a', 600, T, true);
-    expect(all.believed(T)).toBe(60);
-    all.observe('a', 12, T, false);
-    expect(all.believed(T)).toBe(12);
+  it('is never raised by a 429, which begins the count of answers anew, and lowered by one at once', () => {
+    const group = new GroupBudget('other', 1);
+    const named = (limit: number) => answered(T, { limit, remaining: limit });
+    for (let answers = 0; answers < 9; answers += 1) group.accepted(named(600));
+    group.refused(named(600));
+    group.accepted(named(600));
+    expect(group.limits.believed(T)).toBe(60);
+    group.refused({ ...named(12), sentAt: T + 100, receivedAt: T + 150 });
+    expect(group.limits.believed(T)).toBe(12);
   });
 });
 
