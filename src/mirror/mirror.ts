@@ -22,7 +22,7 @@ import { TableColumns } from './table-columns.ts';
 import { type Table, tableOf } from './table.ts';
 import { mayBeItems } from './write-carefully.ts';
 import { NewFields } from './write-changed.ts';
-import { readBefore, writePage } from './write-page.ts';
+import { type PageBefore, readBefore, writePage } from './write-page.ts';
 
 /** Attempts to write a page: new fields, columns changed by others and refused values cost one each. */
 const MAX_ATTEMPTS = 8;
@@ -101,8 +101,7 @@ export class Mirror {
         return await fenced(
           this.#db,
           fence,
-          (trx, now, before: Awaited<ReturnType<typeof readBefore>>) =>
-            writePage(trx, now, context, page, record, before),
+          (trx, now, before: PageBefore) => writePage(trx, now, context, page, record, before),
           undefined,
           (trx) => readBefore(trx, table, page, record),
         );

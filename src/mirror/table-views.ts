@@ -46,8 +46,21 @@ export function isOriginalOrder(table: Table, present: readonly string[]): boole
 /** Columns of every table that `_live` leaves out. */
 const HIDDEN_LIVE = new Set(['_deleted_at', '_hash', '_raw', '_verbatim']);
 
-/** `<table>_live`: for BI tools, without deleted rows and `_raw`. It gets each new column of its table. */
-export async function liveView(db: Db, table: Table) {
+/** A view that gets each new column of its table. */
+interface TableView {
+  readonly suffix: '_live' | '_versions';
+  /** All its columns, in the order of a new view. */
+  readonly columns: readonly string[];
+  /** Comments of the columns that the table lacks. */
+  readonly comments: ReadonlyMap<string, string>;
+  /** Whether a view with these columns, in this order, may still get another order. */
+  readonly isOpen: (present: readonly string[]) => boolean;
+  /** Its query for these columns, in this order. */
+  readonly query: (names: readonly string[]) => RawBuilder<unknown>;
+}
+
+/** `<table>_live`: for BI tools, without deleted rows and `_raw`. */
+export async function liveView(db: Db, table: Table): Promise<TableView> {
   const { rows } = await db.sql<NamedColumn>`
     select attname as name, format_type(atttypid, atttypmod) as type from pg_attribute
     where attrelid = ${relation(table)} and attnum > 0 and not attisdropped
@@ -58,18 +71,12 @@ export async function liveView(db: Db, table: Table) {
     select count(*) > 0 as done from ${db.table('_collections')}
     where collection = ${table.name} and complete_as_of is not null`;
   return {
-    suffix: '_live' as '_live' | '_versions',
-    /** All its columns, in the order of a new view. */
+    suffix: '_live',
     columns: liveOrder(table, shown),
-    /** Comments of the columns that the table lacks. */
     comments: new Map([...derived.values()].map(({ name, comment }) => [name, comment])),
-    /**
-     * Whether a view with these columns, in this order, may still get another order. Until an account has read the
-     * whole collection, fields that are rare or null at first still come.
-     */
-    isOpen: (present: readonly string[]): boolean => read[0]?.done !== true || isOriginalOrder(table, present),
-    /** Its query for these columns, in this order. */
-    query: (names: readonly string[]) => sql`
+    // Until an account has read the whole collection, fields that are rare or null at first still come.
+    isOpen: (present) => read[0]?.done !== true || isOriginalOrder(table, present),
+    query: (names) => sql`
       select ${sql.join(
         names.map((name) => {
           const key = derived.get(name);
@@ -118,7 +125,7 @@ const OF_VERSION = new Map([
 ]);
 
 /** `<table>_versions`: current and superseded versions. A column that one of the tables lacks is null there. */
-export async function versionsView(db: Db, table: Table): ReturnType<typeof liveView> {
+export async function versionsView(db: Db, table: Table): Promise<TableView> {
   const attributes = (suffix: string): RawBuilder<unknown> => sql`
     select attname, attnum, atttypid, atttypmod, attcollation from pg_attribute
     where attrelid = ${relation(table, suffix)} and attnum > 0 and not attisdropped`;
@@ -162,7 +169,7 @@ export async function versionsView(db: Db, table: Table): ReturnType<typeof live
  * order; else the columns are appended in place. Grants, comments and options survive both. A missing view is created;
  * a view that was rebuilt by hand stays as it is.
  */
-export async function extendView(trx: Db, table: Table, view: Awaited<ReturnType<typeof liveView>>): Promise<void> {
+export async function extendView(trx: Db, table: Table, view: TableView): Promise<void> {
   const name = dataTable(table, view.suffix);
   const present = await presentView(trx, table, view.suffix);
   const before = present?.columns ?? [];
@@ -212,8 +219,8 @@ async function presentView(db: Db, table: Table, suffix: string) {
 async function isOurs(
   trx: Db,
   table: Table,
-  view: Awaited<ReturnType<typeof liveView>>,
-  { columns, definition, owned }: NonNullable<Awaited<ReturnType<typeof presentView>>>,
+  view: TableView,
+  { columns, definition, owned }: Readonly<{ columns: string[]; definition: string; owned: boolean }>,
 ) {
   if (!owned || !columns.every((column) => view.columns.includes(column))) return false;
   const suffix = `${view.suffix}_as_written`;

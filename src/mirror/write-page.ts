@@ -40,6 +40,8 @@ export async function readBefore(trx: Db, table: Table, sorted: SortedPage, { sc
   return { stored, absence };
 }
 
+export type PageBefore = Awaited<ReturnType<typeof readBefore>>;
+
 function keysOf(items: readonly Item[]): string[] {
   return [...new Set(items.flatMap(({ key }) => key ?? []))];
 }
@@ -57,7 +59,7 @@ export async function writePage(
   context: PageContext,
   sorted: SortedPage,
   record: PageRecord,
-  { stored, absence: plain }: Awaited<ReturnType<typeof readBefore>>,
+  { stored, absence: plain }: PageBefore,
 ): Promise<PageResult> {
   const { table } = context;
   const { scope, taken } = record;
