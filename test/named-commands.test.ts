@@ -5,15 +5,21 @@ import { type Command, COMMANDS_PAGE, definedCommands, withCommands } from '../b
 import { sourceFiles, textFiles } from './support/rules/source-files.ts';
 
 const FOLDERS = ['docs', 'monitoring', 'kubernetes', 'docker', 'dbt', 'bench', 'bi', 'packages'];
-/** They have commands of earlier versions. */
-const HISTORY = new Set(['CHANGELOG.md', 'docs/promises-let-go.md']);
+/** The parts of documents that name commands of earlier versions: the column “was”, the group “Removed”. */
+const HISTORY: Readonly<Record<string, RegExp>> = {
+  'CHANGELOG.md': /^### Removed\n[^]*?(?=^#)/gm,
+  'docs/upgrading.md': /^\| [^|]*\|/gm,
+};
 
 const program = definedCommands();
 
 /** Documents, manifests, and the program's sources with its sentences. */
 function texts(): Text[] {
   const all = textFiles(FOLDERS, /\.(?:md|ya?ml|json|sql|sh|ts)$/, /\.md$|^docker-compose.*\.yml$|^Dockerfile$/);
-  const documents = [...all].map(([path, text]) => ({ path, text })).filter(({ path }) => !HISTORY.has(path));
+  const documents = [...all].map(([path, text]) => {
+    const past = HISTORY[path];
+    return { path, text: past === undefined ? text : text.replaceAll(past, '') };
+  });
   return [...documents, ...sourceFiles('src').filter(({ path }) => !path.endsWith('.test.ts'))];
 }
 

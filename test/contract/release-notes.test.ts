@@ -22,6 +22,64 @@ function run(...args: readonly string[]) {
   });
 }
 
+/** Two minutes of reading. */
+const MOST_WORDS = 500;
+/** In the order in which they stand. */
+const GROUPS = ['Upgrade notes', 'Added', 'Changed', 'Removed', 'Fixed'];
+
+/** What is wrong with sections of a changelog, as `version: what`. */
+function wrongSections(changelog: string): string[] {
+  return changelog
+    .split(/^(?=## )/m)
+    .slice(1)
+    .flatMap((section) => {
+      const [, version = ''] = /^## (\S+)/.exec(section) ?? [];
+      const [lead = '', ...groups] = section.split(/^(?=### )/m);
+      const names = groups.map((group) => /^### (.*)/.exec(group)?.[1] ?? '');
+      const words = wordsIn(section);
+      const other = groups.flatMap((group) => group.split('\n').slice(1)).find((line) => !/^(?:- .+)?$/.test(line));
+      return [
+        ...(names.join() === GROUPS.filter((name) => names.includes(name)).join()
+          ? []
+          : [`groups ${names.join(', ')}`]),
+        ...(names.length > 0 && !/^- /m.test(lead) ? [] : ['bullets outside of a group']),
+        ...(other === undefined ? [] : [`no bullet of one line: ${other}`]),
+        ...(words <= MOST_WORDS ? [] : [`${words} words`]),
+      ].map((what) => `${version}: ${what}`);
+    });
+}
+
+/** Words as a reader counts them: of a link its text. */
+function wordsIn(text: string): number {
+  const shown = text.replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1');
+  return shown.split(/\s+/).filter((word) => /[\p{L}\p{N}]/u.test(word)).length;
+}
+
+describe('the changelog', () => {
+  const GOOD = '# Changelog\n\n## 1.0.0\n\nWhat it is about.\n\n### Added\n\n- one\n\n### Fixed\n\n- two\n';
+
+  it('has in each version the usual groups, in order, and so few words that it is read in two minutes', () => {
+    const changelog = readFileSync(join(ROOT, 'CHANGELOG.md'), 'utf8');
+    expect(wrongSections(changelog)).toEqual([]);
+    expect(changelog).toContain(`\n## ${version} – `);
+  });
+
+  it.each([
+    ['an unusual group', GOOD.replace('Added', 'New'), '1.0.0: groups New, Fixed'],
+    ['groups in another order', GOOD.replace('Fixed', 'Upgrade notes'), '1.0.0: groups Added, Upgrade notes'],
+    ['a group that comes twice', GOOD.replace('Fixed', 'Added'), '1.0.0: groups Added, Added'],
+    ['a bullet without a group', GOOD.replace('### Added\n\n', ''), '1.0.0: bullets outside of a group'],
+    ['a bullet of two lines', GOOD.replace('one', 'one\n  and more'), '1.0.0: no bullet of one line:   and more'],
+    ['too many words', GOOD.replace('two', 'two '.repeat(493)), '1.0.0: 501 words'],
+  ])('is refused for %s', (_, changelog, wrong) => {
+    expect(wrongSections(changelog)).toEqual([wrong]);
+  });
+
+  it('may have as many words, of a link its text', () => {
+    expect(wrongSections(GOOD.replace('two', '[two](docs/a b c.md) '.repeat(492)))).toEqual([]);
+  });
+});
+
 describe('release notes', () => {
   const CHANGELOG = '# Changelog\n\n## 1.10.0\n\n- ten\n\n### More\n\n- more\n\n## 1.1.0 – 2026-01-31\n\n- one\n';
 
