@@ -123,18 +123,18 @@ function define(program: Command, name: string, definition: Definition): Command
 export const REMOVED_COMMANDS: Readonly<Record<string, string>> = {
   export:
     'export was removed: "research-mirror sql --csv \'select * from TABLE\' > FILE" writes all of a table as CSV, and DuckDB ' +
-    'makes Parquet of that (docs/recipes.md, "As CSV and as Parquet").',
+    'makes Parquet of that (docs/exports.md, "As CSV and as Parquet").',
   completion:
     'completion was removed, and nothing takes its place: "research-mirror --help" lists the commands, and ' +
     '"--help" behind a command its options.',
   indexes:
-    'indexes was removed: a query in docs/recipes.md ("Indexes for your questions") prints a statement for each index, ' +
+    'indexes was removed: a query in docs/indexes.md ("Indexes for your questions") prints a statement for each index, ' +
     '"drop index concurrently" drops one, and nothing touches those that are there.',
   dump:
-    'dump was removed: pg_dump makes a backup of a server (docs/operations.md, "A backup with pg_dump"), and "research-mirror ' +
+    'dump was removed: pg_dump makes a backup of a server (docs/backups.md, "A backup with pg_dump"), and "research-mirror ' +
     'copy" makes a second mirror.',
   restore:
-    'restore was removed: pg_restore brings a backup back (docs/operations.md, "A backup with pg_dump"), and "research-mirror ' +
+    'restore was removed: pg_restore brings a backup back (docs/backups.md, "A backup with pg_dump"), and "research-mirror ' +
     'copy" makes a second mirror.',
   'quarantine retry':
     'quarantine retry was removed: "research-mirror sync --full" tries again what is in quarantine, and so does each full walk.',

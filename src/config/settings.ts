@@ -59,23 +59,23 @@ function perCollection<T>(...row: Parameters<typeof setting<T>>): Setting<Readon
 export const SETTINGS = {
   database: {
     url: optional('DATABASE_URL', 'embedded Postgres', parseDatabaseUrl, {
-      means: 'where to mirror: PostgreSQL 15 or newer ([database](operations.md#database))',
+      means: 'where to mirror: PostgreSQL 15 or newer ([database](databases.md#embedded-or-your-own))',
       secret: 'url',
     }),
     directUrl: optional('DATABASE_URL_DIRECT', 'none', parseDatabaseUrl, {
-      means: 'the way around a transaction pooler, for migrations and LISTEN ([database](operations.md#database))',
+      means: 'the way around a transaction pooler, for migrations and LISTEN ([database](databases.md#embedded-or-your-own))',
       secret: 'url',
     }),
   },
   copyTo: optional('MIRROR_COPY_TO', 'none', parseDatabaseUrl, {
-    means: 'the empty database into which `copy` copies the mirror ([copy](operations.md#copy))',
+    means: 'the empty database into which `copy` copies the mirror ([copy](backups.md#copy))',
     secret: 'url',
   }),
   dataDir: setting('MIRROR_DATA_DIR', './data', (text) => resolve(text), {
     means: 'folder of the embedded Postgres, of the status token, and of what long walks saw',
   }),
   pgBin: optional('MIRROR_PG_BIN', 'the one that npm brings', values.parsePostgresFolder, {
-    means: "folder of a PostgreSQL 15 to 18 of the machine's, as the embedded one ([database](operations.md#database))",
+    means: "folder of a PostgreSQL 15 to 18 of the machine's, as the embedded one ([database](databases.md#embedded-or-your-own))",
   }),
   pgPort: setting('MIRROR_PG_PORT', '54329', values.parsePort, {
     means: 'port of the embedded Postgres, on loopback; 0 takes a free one',
@@ -120,17 +120,17 @@ export const SETTINGS = {
   }),
   schemaDrift: setting('MIRROR_SCHEMA_DRIFT', 'add', parseChoice(['add', 'freeze', 'raw']), {
     means:
-      'what happens to new fields: `add` makes columns for them, `raw` keeps them in `_raw` only, `freeze` does so until you [accept them](operations.md#new-fields-that-wait-for-you)',
+      'what happens to new fields: `add` makes columns for them, `raw` keeps them in `_raw` only, `freeze` does so until you [accept them](columns.md#new-fields-that-wait-for-you)',
   }),
   ignoreFields: setting('MIRROR_IGNORE_FIELDS', '', values.parseFields(true), {
     means: '`collection.field,…` whose change alone is no change; setting it changes no row',
   }),
   excludeFields: setting('MIRROR_EXCLUDE_FIELDS', '', values.parseFields(false), {
     means:
-      '`collection.field,…`, or `collection.**.field` at any depth: never stored, not in `_raw`, events or ended submissions either ([privacy](operations.md#privacy))',
+      '`collection.field,…`, or `collection.**.field` at any depth: never stored, not in `_raw`, events or ended submissions either ([privacy](privacy.md#fields-that-are-left-out-or-hashed))',
   }),
   hashFields: setting('MIRROR_HASH_FIELDS', '', values.parseFields(false), {
-    means: 'the same, stored as HMAC-SHA256 of the value ([privacy](operations.md#privacy))',
+    means: 'the same, stored as HMAC-SHA256 of the value ([privacy](privacy.md#fields-that-are-left-out-or-hashed))',
   }),
   hashKey: optional('MIRROR_HASH_KEY', 'required with the fields', values.parseHashKey, {
     means: 'key of these hashes: 32 characters at least, always the same ones',
@@ -165,7 +165,7 @@ export const SETTINGS = {
   },
   webhook: {
     publicUrl: optional('MIRROR_PUBLIC_URL', 'none: polling only', parsePublicUrl, {
-      means: 'where the service reaches this daemon with its events ([webhooks](operations.md#webhooks))',
+      means: 'where the service reaches this daemon with its events ([webhooks](webhooks.md#set-them-up))',
     }),
     host: setting('MIRROR_WEBHOOK_HOST', '127.0.0.1', values.parseHost, {
       means: 'address of the listener for deliveries, opened only with a public URL',
@@ -175,10 +175,10 @@ export const SETTINGS = {
       shown: '`PORT`, else `8081`',
     }),
     takeover: setting('MIRROR_WEBHOOK_TAKEOVER', 'if-empty', parseChoice(['never', 'if-empty', 'always']), {
-      means: 'whether to replace another URL: `never`, `if-empty`, `always` ([webhooks](operations.md#webhooks))',
+      means: 'whether to replace another URL: `never`, `if-empty`, `always` ([webhooks](webhooks.md#set-them-up))',
     }),
     scheme: setting('MIRROR_WEBHOOK_SCHEME', 'auto', parseChoice(SIGNATURE_SCHEMES), {
-      means: 'narrows to one signature scheme ([webhooks](operations.md#webhooks))',
+      means: 'narrows to one signature scheme ([webhooks](webhooks.md#set-them-up))',
     }),
     header: setting('MIRROR_WEBHOOK_HEADER', 'X-Service-Signature', values.parseHeaderName, {
       means: 'name of the header that has the signature',
@@ -187,7 +187,7 @@ export const SETTINGS = {
   notify: {
     url: optional('MIRROR_NOTIFY_URL', 'none', parseNotifyUrl, {
       means:
-        "gets a signed POST when a problem begins and one when it ends, a chat's incoming webhook as it is ([messages](operations.md#messages))",
+        "gets a signed POST when a problem begins and one when it ends, a chat's incoming webhook as it is ([messages](watch.md#messages))",
       secret: 'text',
     }),
     secret: optional('MIRROR_NOTIFY_SECRET', 'required with the URL', values.parseSigningSecret, {
@@ -247,11 +247,11 @@ export const STANDARD_VARIABLES: Readonly<Record<string, Variable>> = {
   NODE_EXTRA_CA_CERTS: { means: 'file of certificate authorities to trust, besides those that Node knows' },
   PGPASSWORD: {
     means:
-      "password of the database's user, where the URL has none; libpq's other `PG*` fill the URL's gaps likewise ([database](operations.md#database))",
+      "password of the database's user, where the URL has none; libpq's other `PG*` fill the URL's gaps likewise ([database](databases.md#embedded-or-your-own))",
     secret: 'text',
   },
   PGSSLPASSWORD: {
-    means: 'password of the key in `sslkey`, where the URL has none ([database](operations.md#database))',
+    means: 'password of the key in `sslkey`, where the URL has none ([database](databases.md#embedded-or-your-own))',
     secret: 'text',
   },
   PORT: {

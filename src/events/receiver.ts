@@ -12,7 +12,7 @@ import { readEvent } from './read-event.ts';
 import type { ReceivingAccounts } from './receiving-accounts.ts';
 import { claimsOf } from './signatures.ts';
 
-/** Results of requests to the listener: labels of a metric (docs/operations.md, "Is it healthy"). */
+/** Results of requests to the listener: labels of a metric (docs/metrics.md). */
 export const DELIVERY_RESULTS = [
   'stored',
   'known',
@@ -38,7 +38,7 @@ const REFUSALS = {
 } as const;
 
 /**
- * An answer to a delivery or to another request to its listener (docs/operations.md, "Webhooks").
+ * An answer to a delivery or to another request to its listener (docs/webhooks.md, "Set them up").
  * @param text for people; says nothing that a forger could use
  * @param refused why a delivery is not taken; undefined: it is
  */

@@ -6,7 +6,7 @@ export type CopiedTable = Readonly<{ schema: 'mirror' | 'state'; name: string; w
 
 const MIRRORED = ['account', 'research_jobs', 'bulk_research_jobs', 'lists', 'list_items', 'watchlist'];
 
-/** Tables whose rows a copy has (docs/operations.md, "Copy"). A test checks that LEFT_BEHIND has the rest. */
+/** Tables whose rows a copy has (docs/backups.md, "Copy"). A test checks that LEFT_BEHIND has the rest. */
 export const COPIED_TABLES: readonly CopiedTable[] = [
   ...tablesOf('mirror', '_columns', '_collections', '_conflicts'),
   ...MIRRORED.flatMap((name) => tablesOf('mirror', name, `${name}_history`)),

@@ -63,7 +63,7 @@ export async function notePrivacy(
       `${name}: ${rows} with fields that are not to be stored: the next full walk ` +
         'takes them out, without a new version. History, deleted rows, received events and ended submissions keep what ' +
         `they have. What removes versions with it: delete from "${db.schema}".${name}_history where ${where.join(' or ')}; ` +
-        'the rest: docs/recipes.md, "Remove a field that should never have been stored"' +
+        'the rest: docs/privacy.md, "Remove a field that should never have been stored"' +
         (hashed.length === 0 ? '' : '. Of hashed fields no _domain is made'),
     );
   }

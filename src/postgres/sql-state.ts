@@ -45,7 +45,7 @@ const REMEDIES: readonly (readonly [RegExp, string])[] = [
   [/^25006$/, 'DATABASE_URL must lead to a server that can be written'],
   [/^28/, 'check user and password in DATABASE_URL (or PGUSER, PGPASSWORD), and the server’s pg_hba.conf'],
   [/^3D000$/, 'create the database, or mend its name in DATABASE_URL'],
-  [/^42501$/, 'give the database’s user the right (which it needs: docs/operations.md, "Database")'],
+  [/^42501$/, 'give the database’s user the right (which it needs: docs/databases.md, "Embedded or your own")'],
   [
     /^(42P01|42703|42883|3F000)$/,
     '"research-mirror migrate" brings the database to this version, or says what it lacks',

@@ -4,8 +4,8 @@ const RETRIED = 'it is tried again, at the latest after 5 minutes';
 const POLLS_ONLY = 'only polls find changes';
 
 /**
- * Causes of problems, the worst first: labels of a metric, and headings of the runbook (docs/operations.md,
- * "Problems"). Each with what happens by itself and the remedy, unless a finding says more.
+ * Causes of problems, the worst first: labels of a metric, and headings of the runbook (docs/problems.md,
+ * "Causes"). Each with what happens by itself and the remedy, unless a finding says more.
  */
 export const PROBLEMS = {
   database_unready: ['it is tried again all the time', '"research-mirror doctor" says what is in the way'],

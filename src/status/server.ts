@@ -72,7 +72,7 @@ export function createStatusServer(options: {
   return { ...server, url };
 }
 
-/** Paths and their answers (docs/operations.md, "Is it healthy"). Probes need no token for `/healthz` and `/readyz`. */
+/** Paths and their answers (docs/watch.md). Probes need no token for `/healthz` and `/readyz`. */
 function routes(options: Parameters<typeof createStatusServer>[0]) {
   const { lookups, metrics, token } = options;
   const answers = answersOf(options);

@@ -112,7 +112,7 @@ export interface CollectionStatus extends CollectionFigures, Backlog {
   readonly state: 'new' | 'current' | 'failing' | 'overdue' | 'paused';
 }
 
-/** Why rows that look deleted are still mirrored (docs/operations.md), those that need a person first. */
+/** Why rows that look deleted are still mirrored (docs/deletions.md), those that need a person first. */
 export const DELETION_CAUSES = ['refused', 'brake', 'item_without_id', 'second_proof', 'full_walk'] as const;
 
 /**

@@ -12,9 +12,9 @@ let mirror: Cluster;
 let warehouse: Cluster;
 let database: MigratedDatabase;
 
-/** The statements of docs/operations.md, "Into a warehouse: logical replication": for the mirror, for the warehouse, and the subscription. */
+/** The statements of docs/feeds.md, "Into a warehouse: logical replication": for the mirror, for the warehouse, and the subscription. */
 function documented(): readonly string[] {
-  const text = readFileSync(join(ROOT, 'docs', 'operations.md'), 'utf8');
+  const text = readFileSync(join(ROOT, 'docs', 'feeds.md'), 'utf8');
   const section = /^## Into a warehouse[\s\S]*?(?=^## )/m.exec(text)?.[0] ?? '';
   return [...section.matchAll(/```sql\n([\s\S]*?)```/g)].map(([, statements = '']) => statements);
 }

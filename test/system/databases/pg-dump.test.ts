@@ -22,7 +22,7 @@ const SECRET = 'whsec_never_in_a_backup';
 
 /** The commands of a section, as the page has them. */
 async function commandsOf(heading: string): Promise<string> {
-  const text = await readFile(join(ROOT, 'docs/operations.md'), 'utf8');
+  const text = await readFile(join(ROOT, 'docs/backups.md'), 'utf8');
   const section = text.split(/^## /m).find((each) => each.startsWith(`${heading}\n`)) ?? '';
   return [...section.matchAll(/```sh\n([\s\S]*?)```/g)].map(([, commands = '']) => commands).join('');
 }

@@ -14,7 +14,7 @@ interface Copy {
 /**
  * A program that follows the mirror by `_change_id` alone, as docs/tables.md says that it can: it never misses a
  * change. Deletions that remove rows are seen in `_history`. Where the database says that it went back, it compares
- * what it has once, by the query of docs/recipes.md.
+ * what it has once, by the query of docs/feeds.md.
  */
 export class WatermarkReader {
   /** How often it compared. */
@@ -135,9 +135,9 @@ export class WatermarkReader {
 
 /** The recipe, which compares research_jobs with a table crm.jobs, for another table; rows as Postgres prints them. */
 function comparison(name: ListName, keys: readonly string[]): string {
-  const text = readFileSync(join(ROOT, 'docs', 'recipes.md'), 'utf8');
+  const text = readFileSync(join(ROOT, 'docs', 'feeds.md'), 'utf8');
   const [, found] = /```sql\n([^`]*full join[^`]*crm\.jobs[^`]*)```/.exec(text) ?? [];
-  if (found === undefined) throw new Error('docs/recipes.md compares with crm.jobs no more');
+  if (found === undefined) throw new Error('docs/feeds.md compares with crm.jobs no more');
   return found
     .replaceAll('crm.jobs', 'copied')
     .replaceAll('research_jobs', name)

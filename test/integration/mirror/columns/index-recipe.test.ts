@@ -5,7 +5,7 @@ import { databaseForEach } from '../../../support/databases/migrated-database.ts
 import { MirroredAccount } from '../../../support/mirror/mirrored-account.ts';
 import { recipes } from '../../../support/rules/recipes.ts';
 
-/** docs/recipes.md, "Indexes for your questions": one statement of each kind, and the query that prints all. */
+/** docs/indexes.md, "Indexes for your questions": one statement of each kind, and the query that prints all. */
 const recipe = (await recipes()).filter(({ heading }) => heading === 'Indexes for your questions');
 const ONE_OF_EACH_KIND = recipe.map(({ statement }) => statement).filter((text) => text.startsWith('create'));
 const QUERY = recipe.find(({ statement }) => statement.startsWith('select'))?.statement ?? '';

@@ -1,11 +1,19 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { testDatabase } from '../../../support/databases/migrated-database.ts';
-import { MirroredAccount } from '../../../support/mirror/mirrored-account.ts';
-import { deleteAllBut } from '../../../support/mirror/deleting.ts';
-import { recipes } from '../../../support/rules/recipes.ts';
+import { testDatabase } from '../../support/databases/migrated-database.ts';
+import { MirroredAccount } from '../../support/mirror/mirrored-account.ts';
+import { deleteAllBut } from '../../support/mirror/deleting.ts';
+import { recipes } from '../../support/rules/recipes.ts';
+import { ROOT } from '../../support/rules/source-files.ts';
 
-const all = await recipes();
+/** What another test runs, with more than one database or as another login: the heading, and the test. */
+const RUN_ELSEWHERE: Readonly<Record<string, string>> = {
+  'Into a warehouse: logical replication': 'test/system/databases/logical-replication.test.ts',
+};
+
+const all = (await recipes()).filter(({ heading }) => !Object.hasOwn(RUN_ELSEWHERE, heading));
 /** Statements that create a reader's own tables, which the other recipes need. */
 const MAKES = all.map(({ statement }) => statement).filter((text) => /^create (?:table|index)/.test(text));
 
@@ -43,6 +51,8 @@ afterAll(async () => {
 async function rowsOf(statement: string, parameters: readonly string[]): Promise<unknown[]> {
   await client.query('begin');
   try {
+    // `doctor --sql` makes it, and so does the embedded database's first `sql`.
+    await client.query('do $$ begin create role mirror_sql; exception when duplicate_object then null; end $$');
     const wanted = new Set(statement.match(/\$\d/g)).size;
     return (await client.query<Record<string, unknown>>(statement, parameters.slice(0, wanted))).rows;
   } finally {
@@ -50,10 +60,14 @@ async function rowsOf(statement: string, parameters: readonly string[]): Promise
   }
 }
 
-describe('docs/recipes.md', () => {
+describe('the pages of docs', () => {
+  it.each(Object.entries(RUN_ELSEWHERE))('have SQL that another test runs: %s', async (heading, test) => {
+    expect(await readFile(join(ROOT, test), 'utf8')).toContain(heading);
+  });
+
   const asked = all.filter(({ statement }) => !MAKES.includes(statement));
   it.each(asked.map(({ heading, statement }, index) => [`${index + 1}, ${heading}`, statement]))(
-    'has SQL that runs: %s',
+    'have SQL that runs: %s',
     async (_, statement) => {
       await expect(rowsOf(statement, ['1', '0'])).resolves.toBeDefined();
     },
@@ -65,7 +79,7 @@ describe('docs/recipes.md', () => {
       `timestamptz '2026-01-02'`,
     );
 
-  it('shows each watched company’s data, and its score over time', async () => {
+  it('show each watched company’s data, and its score over time', async () => {
     expect(await rowsOf(found('from mirror.watchlist_live w'), [])).toMatchObject([
       { id: 'w', score: '2', research_jobs: '1', lists: '0', last_job_status: 'completed' },
     ]);
@@ -75,12 +89,12 @@ describe('docs/recipes.md', () => {
     ]);
   });
 
-  it('shows how many jobs came on a day, and how long they took', async () => {
+  it('show how many jobs came on a day, and how long they took', async () => {
     expect(await rowsOf(found('as failed'), [])).toMatchObject([{ jobs: '1', completed: '1', failed: '0' }]);
     expect(await rowsOf(found('as median'), [])).toMatchObject([{ median: { minutes: 1 } }]);
   });
 
-  it('shows the differences from yesterday', async () => {
+  it('show the differences from yesterday', async () => {
     const changed = all.find(({ statement }) => statement.includes('as before'))?.statement ?? '';
     expect(await rowsOf(changed, [])).toEqual([
       { what: 'new', _user_id: '1', job_id: '1', before: null, now: 'completed' },
