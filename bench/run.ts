@@ -36,7 +36,7 @@ if (flags.quick) {
   }
 } else {
   print(
-    'npm run bench -- --quick runs a small form of some. Each by itself: npm exec -- node bench/<room>/<name>.ts\n',
+    'npm run bench -- --quick runs a small form of some. Each by itself: npm exec -- node bench/<folder>/<name>.ts\n',
   );
   for (const room of rooms()) {
     const names = readdirSync(join(import.meta.dirname, room)).filter((name) => name.endsWith('.ts'));

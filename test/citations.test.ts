@@ -36,7 +36,7 @@ const RULES: readonly Rule[] = [
     name: 'no document of the repository',
     // Of `sql-rules`, a file of this name has the rules in code.
     sought: pattern(
-      String.raw`\bdesign${GAP}\d+\b|\b(?:design|unknowns|contract|style)\.md|\bsql-rules(?!\.ts)`,
+      String.raw`\bdesign${GAP}\d+\b|(?<![\w-])(?:design|unknowns|contract|style)\.md|\bsql-rules(?!\.ts)`,
       String.raw`\bcontract,?${GAP}"[^"]+"|(?<![\w/-])models/[\w.-]*\w`,
     ),
     wrong: ([found]) => found,

@@ -13,7 +13,7 @@ import type { Db } from '../../src/postgres/db.ts';
  * Without a URL an embedded server is started in a temporary folder, with durable settings. The naive ways write a
  * tenth of the rows. WAL of the reload includes the full-page images that follow the checkpoint before it, some 16 KB.
  *
- * Figures: bench/README.md.
+ * Figures: bench/mirror/README.md.
  *
  * Of an unchanged page's WAL, 54 bytes are the fence's lock, 34 the commit, some 157 the scope's row with a checkpoint
  * of 130 bytes, and 5 its pruning (pg_walinspect).

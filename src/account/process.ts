@@ -41,7 +41,7 @@ const GROWS = { else: 30, inLoads: 150 };
 
 /**
  * Has garbage collected early, except during a load. Memory in use does not grow with a collection of the service, but
- * garbage between two garbage collections would double it (bench/README.md, `memory/walks.ts`), and an idle process
+ * garbage between two garbage collections would double it (bench/memory/README.md, `walks.ts`), and an idle process
  * would keep it.
  * @param setFlags V8's own; this flag takes effect at the next garbage collection
  */
