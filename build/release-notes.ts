@@ -2,8 +2,9 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 
-// `npm run -s release-notes -- <version> [folder]`: prints the version's notes, and writes them and its SBOM into the
-// folder (default: dist/release). Ends with 0; 2 for a version that can't be released from here; 3 where npm fails.
+// `npm run -s release-notes -- <version> [folder] [--dated]`: prints the version's notes, and writes them and its SBOM
+// into the folder (default: dist/release). Ends with 0; 2 for a version that can't be released from here, with --dated
+// also for one whose section has no date; 3 where npm fails.
 
 const ROOT = join(import.meta.dirname, '..');
 
@@ -79,7 +80,14 @@ function shippedPackages(): string[] {
   );
 }
 
-function release(version: string, folder: string): void {
+/** @throws Refused where the heading of a version's notes has no date */
+export function checkDated(notes: string, version: string): void {
+  const heading = notes.split('\n', 1)[0] ?? '';
+  if (/^## \S+ – \d{4}-\d{2}-\d{2}$/.test(heading)) return;
+  throw new Refused(`"${heading}" of CHANGELOG.md has no date: a release needs "## ${version} – YYYY-MM-DD"`);
+}
+
+function release(version: string, folder: string, dated: boolean): void {
   const own = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as Package;
   const notes = notesOf(readFileSync(join(ROOT, 'CHANGELOG.md'), 'utf8'), version);
   if (version !== own.version) {
@@ -87,6 +95,7 @@ function release(version: string, folder: string): void {
       `this checkout is version ${own.version}, and its packages are not those of ${version}: check that one out`,
     );
   }
+  if (dated) checkDated(notes, version);
   const sbom = sbomOf(own);
   mkdirSync(folder, { recursive: true });
   const stem = join(folder, `${own.name}-${version}`);
@@ -100,12 +109,13 @@ function release(version: string, folder: string): void {
 }
 
 if (import.meta.main) {
-  const [version, folder = join(ROOT, 'dist', 'release'), ...more] = process.argv.slice(2);
+  const given = process.argv.slice(2);
+  const [version, folder = join(ROOT, 'dist', 'release'), ...more] = given.filter((each) => each !== '--dated');
   try {
     if (version === undefined || more.length > 0) {
-      throw new Refused('usage: npm run -s release-notes -- <version> [folder]');
+      throw new Refused('usage: npm run -s release-notes -- <version> [folder] [--dated]');
     }
-    release(version, resolve(folder));
+    release(version, resolve(folder), given.includes('--dated'));
   } catch (error) {
     process.stderr.write(`release-notes: ${error instanceof Error ? error.message : String(error)}\n`);
     process.exitCode = error instanceof Refused ? 2 : 3;

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { unknownReleases } from '../build/runtime-releases.ts';
 import { withVersions } from '../build/versions-table.ts';
 import { lacking, LOOKED_UP, PINNED, SECURITY_RELEASES } from '../src/operate/check.ts';
 import { ROOT } from './support/rules/source-files.ts';
@@ -52,5 +53,32 @@ it('what is known of the runtimes has a newest version that lacks nothing', () =
   for (const runtime of ['Node', 'PostgreSQL'] as const) {
     const newest = SECURITY_RELEASES[runtime].at(-1)?.versions ?? [];
     expect(newest.flatMap((version) => lacking(runtime, version))).toEqual([]);
+  }
+});
+
+it('releases of the runtimes that nobody has looked at are told from the lists of nodejs.org and postgresql.org', () => {
+  const node = (version: string, date: string, security: boolean) => ({ version: `v${version}`, date, security });
+  const [known = ''] = SECURITY_RELEASES.Node.at(-1)?.versions ?? [];
+  const list = [
+    node('26.99.0', '2099-01-02', true),
+    node('28.1.1', '2099-01-02', true),
+    node('26.98.0', '2099-01-01', false),
+    node('22.99.0', '2099-01-02', true),
+    node(known, '2099-01-02', true),
+    node('26.1.0', '2026-05-01', true),
+  ];
+  expect(unknownReleases('Node', list, '2099-01-01')).toEqual([
+    'Node 26.99.0 (2099-01-02)',
+    'Node 28.1.1 (2099-01-02)',
+  ]);
+  const postgresql = [
+    { major: '18', latestMinor: '99', relDate: '2099-01-02', supported: true },
+    { major: '17', latestMinor: '12', relDate: '2026-11-12', supported: true },
+    { major: '14', latestMinor: '99', relDate: '2099-01-02', supported: true },
+    { major: '19', latestMinor: '3', relDate: '2099-01-02', supported: false },
+  ];
+  expect(unknownReleases('PostgreSQL', postgresql, '2099-01-01')).toEqual(['PostgreSQL 18.99 (2099-01-02)']);
+  for (const other of [{}, [], [{ version: 'v26.99.0', date: '2099-01-02' }]]) {
+    expect(() => unknownReleases('Node', other, '2099-01-01')).toThrow('another form');
   }
 });

@@ -3,7 +3,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { notesOf } from '../../build/release-notes.ts';
+import { checkDated, notesOf } from '../../build/release-notes.ts';
 import { ROOT } from '../support/rules/source-files.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'research-mirror-release-'));
@@ -94,6 +94,13 @@ describe('release notes', () => {
     ['a section without notes', '## 1.2.0\n\n## 1.1.0\n\n- one\n', '1.2.0', '"## 1.2.0" of CHANGELOG.md is empty'],
   ])('are refused for %s', (_, changelog, asked, message) => {
     expect(() => notesOf(changelog, asked)).toThrow(message);
+  });
+
+  it('are refused for a release without a date', () => {
+    expect(() => checkDated('## 1.1.0 – 2026-01-31\n\n- one\n', '1.1.0')).not.toThrow();
+    for (const heading of ['## 1.1.0', '## 1.1.0 – unreleased', '## 1.1.0 – 2026-01-31, unreleased']) {
+      expect(() => checkDated(`${heading}\n\n- one\n`, '1.1.0')).toThrow(`"${heading}" of CHANGELOG.md has no date`);
+    }
   });
 
   it('of this version are printed, and written beside a list of every package that users get', () => {

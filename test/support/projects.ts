@@ -25,11 +25,11 @@ export const PROJECTS = [
     provide: { effort: 'long' },
   },
   {
-    // dbt, DuckDB and Kubernetes' schemas, which need Python: neither `npm test` nor `npm run verify` has them, `npm run
-    // test:python` does.
+    // dbt, DuckDB, Kubernetes' schemas and linters, which need Python: neither `npm test` nor `npm run verify` has them,
+    // `npm run test:python` does.
     ...ISOLATED,
     name: 'python',
-    include: ['test/{dbt,duckdb,kubernetes}/**/*.test.ts'],
+    include: ['test/{dbt,duckdb,kubernetes,workflows}/**/*.test.ts'],
     globalSetup: 'test/dbt/dbt-python.ts',
     provide: { effort: 'long' },
   },
