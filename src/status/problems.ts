@@ -25,7 +25,7 @@ const LATE = [
 const SESSION_LOST =
   /^(?:\d+ lists could not be read, the last one: )?the database can't (?:be reached: |do it now \((?:08...|57P0.) )/;
 
-const NO_DAEMON = { byItself: 'nothing: no daemon is running', remedy: 'run "research-mirror start"' } as const;
+const NO_DAEMON = { byItself: 'nothing, because no daemon is running', remedy: 'run "research-mirror start"' } as const;
 
 /**
  * Judges a mirror by what its readers get, not by what runs: a dead daemon shows by late polls.
@@ -183,7 +183,7 @@ function stoppedAccount({ userId: where, error }: AccountStatus, start: Partial<
   // These messages have their own remedy.
   if (why.includes('research-mirror accounts')) {
     const of = ofOrigin('the account has stopped: ', why);
-    return { cause: 'account_moved', ...of, where, byItself: `nothing: ${stays}` };
+    return { cause: 'account_moved', ...of, where, byItself: `nothing; ${stays}` };
   }
   const of = ofOrigin('the account has stopped: all of its keys are refused: ', why);
   const byItself = start.byItself && { byItself: `${start.byItself}; ${stays}` };

@@ -101,7 +101,7 @@ export class WriteHealth {
   #over(kinds: readonly Refused[]): void {
     const before = this.#refusals.size;
     for (const kind of kinds) this.#refusals.delete(kind);
-    if (before > 0 && this.#refusals.size === 0) this.#log.info('ready: the database accepts writes again');
+    if (before > 0 && this.#refusals.size === 0) this.#log.info('ready: the database takes writes again');
   }
 }
 

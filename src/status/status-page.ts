@@ -63,7 +63,7 @@ function headline({ report, userId, why }: PageOf): { state: string; words: stri
     const at = report?.at;
     const more = html`<p>${why}</p>
       <p>
-        ${at === undefined ? '' : html`The figures below are old: they are from <time datetime="${at}">${absolute(at, at)}</time>.`}
+        ${at === undefined ? '' : html`The figures and ages below are from <time datetime="${at}">${absolute(at, at)}</time>.`}
         Mirrored rows are safe. This page is live again as soon as the database answers.
         <span class="remedy">${PROBLEMS.database_unready[1]}</span>
       </p>`;

@@ -68,7 +68,7 @@ export function waitingDeletions(
     const isMirrored = running && account.state === 'active' && state !== 'paused';
     const sync = `research-mirror sync ${collection} --full`;
     const [what, itself, remedy] = WORDS[cause]({ collection, sync, nextFullAt, why });
-    const byItself = isMirrored ? itself : 'nothing: no daemon is mirroring this collection';
+    const byItself = isMirrored ? itself : 'nothing, because no daemon is mirroring this collection';
     const words = { what, byItself, due: isMirrored ? due : null, remedy };
     return [{ ...group, liveRows, since: since.toISOString(), ...words }];
   });
@@ -103,7 +103,9 @@ const WORDS: Readonly<Record<WaitingDeletion['cause'], (of: Waiting) => [string,
   ],
   full_walk: ({ sync, nextFullAt }) => [
     'only a full walk can prove them gone: another reading proved nothing, or the order of their list is unknown',
-    nextFullAt === null ? 'nothing: no full walk is scheduled (MIRROR_FULL_CRON)' : 'the next full walk decides',
+    nextFullAt === null
+      ? 'nothing, because no full walk is scheduled (MIRROR_FULL_CRON)'
+      : 'the next full walk decides',
     nextFullAt === null ? `run "${sync}"` : null,
   ],
 };

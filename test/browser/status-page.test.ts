@@ -113,7 +113,7 @@ describe.runIf(isBrowserTested())('the status page', () => {
     // Loaded again meanwhile, it says the same.
     await page.reload();
     await page.locator('#live.off').waitFor();
-    expect(await page.locator('.headline').innerText()).toContain('What follows is old: as of 12:00:00 UTC');
+    expect(await page.locator('.headline').innerText()).toContain('The figures and ages below are from 12:00:00 UTC');
     expect(await page.locator('.account').innerText()).toContain('100');
     answers = true;
     await page.locator('#live.on', { hasText: /^live$/ }).waitFor();

@@ -159,7 +159,7 @@ describe('status', () => {
     expect(JSON.parse(stdout)).toMatchObject({
       healthy: true,
       problems: [],
-      notes: ['no daemon runs: the mirror stays as it is'],
+      notes: ['no daemon is running: the mirror stays as it is'],
       accounts: [
         {
           userId: '42',
