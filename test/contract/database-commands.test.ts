@@ -26,7 +26,7 @@ describe('migrate', () => {
     expect(status.code).toBe(1);
     expect(JSON.parse(status.stdout)).toMatchObject({
       healthy: false,
-      problems: [{ cause: 'database_behind', remedy: '"research-mirror migrate"' }],
+      problems: [{ cause: 'database_behind', remedy: 'run "research-mirror migrate"' }],
     });
     const done = await run('migrate', '--json');
     expect(done.code).toBe(0);
