@@ -102,7 +102,7 @@ it.each<[string, AccountStatus, typeof DAEMON, problem?: string]>([
     'of blocked deletions the command that accepts them',
     blocked,
     DAEMON,
-    'the brake blocks deletions of lists: that many at once look like a fault of the service. ' +
+    'the brake blocks deletions of lists: this many at once look like a fault of the service. ' +
       'Affects 42/lists (400 of 1,000 rows). ' +
       'Meanwhile: they are deleted once fewer are missing, or once the deletion volume of a day falls. ' +
       'Fix: if they were deleted on purpose, run "research-mirror sync lists --full --accept-deletions"',

@@ -139,7 +139,7 @@ export function blockedDeletions(
   const { collection, heldDeletions, liveRows } = of;
   return {
     cause: 'deletions_blocked',
-    what: `the brake blocks deletions of ${collection}: that many at once look like a fault of the service`,
+    what: `the brake blocks deletions of ${collection}: this many at once look like a fault of the service`,
     where: `${userId}/${collection} (${formatCount(heldDeletions)} of ${countOf(liveRows, 'row')})`,
     remedy: `if they were deleted on purpose, run "research-mirror sync ${collection} --full --accept-deletions"`,
   };

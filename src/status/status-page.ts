@@ -65,8 +65,8 @@ function headline({ report, userId, why }: PageOf): { state: string; words: stri
       <p>
         ${at === undefined ? '' : html`The figures and ages below are from <time datetime="${at}">${absolute(at, at)}</time>.`}
         Mirrored rows are safe. This page is live again as soon as the database answers.
-        <span class="remedy">${PROBLEMS.database_unready[1]}</span>
-      </p>`;
+      </p>
+      <p class="remedy">${PROBLEMS.database_unready[1]}</p>`;
     return { state: 'bad', words: 'The status can’t be read right now', more };
   }
   const { accounts, at, service, database, schema } = report;
@@ -120,8 +120,8 @@ function tiles(accounts: readonly AccountStatus[], at: string): Html {
       `in ${count(collections.length)} collections${failing === 0 ? '' : `, ${count(failing)} failing`}`,
     ],
     polled === null
-      ? ['New rows and changes as of', 'not yet', 'after the first poll of each collection']
-      : ['New rows and changes as of', age(polled, at), 'oldest poll of a collection'],
+      ? ['New rows and changes', 'not yet', 'after the first poll of each collection']
+      : ['New rows and changes', age(polled, at), 'oldest poll of a collection'],
     complete === null
       ? ['Complete as of', 'not yet', 'after the first full walk of each collection']
       : ['Complete as of', age(complete, at), 'oldest collection, deletions included'],
