@@ -78,7 +78,7 @@ async function rowsPage(lookups: Lookups, asked: URLSearchParams): Promise<Retur
   if (userId === undefined || collection === undefined || (given !== null && before === undefined)) {
     const why =
       `Name an account and a collection: rows?user=…&collection=…. Collections are ${COLLECTION_NAMES.join(', ')}. ` +
-      'The optional parameter before is an integer: the change ID at which the page before ended.';
+      'The optional parameter before is an integer: the change ID at the end of the previous page.';
     return notice(400, 'Which rows?', why);
   }
   const key = asked.get('key');

@@ -38,7 +38,7 @@ const HELP = {
   database_bytes: 'Size of the database, including tables of other programs.',
   account_active: '1 if the account is mirrored, 0 if it is stopped.',
   credits: 'Credits of the account.',
-  credits_burnt_last_day: 'Credits used in the last 24 hours, without top-ups.',
+  credits_burnt_last_day: 'By how much the credits fell in the last 24 hours, not counting top-ups.',
   webhook_registered: '1 if a webhook of this mirror is registered.',
   webhook_last_event_timestamp_seconds: 'Time of the last stored event.',
   hints_waiting: 'Rows and lists to read again because an event named them.',

@@ -70,7 +70,7 @@ it.each<[string, AccountStatus, typeof DAEMON, problem?: string]>([
     'of an account that has moved that it stays as it is until a person decides',
     account([lists()], { state: 'stopped', error: moved }),
     DAEMON,
-    `the account has stopped: ${moved}. Affects 42. Meanwhile: nothing; its rows stay as they are`,
+    `the account has stopped: ${moved}. Affects 42. Meanwhile: nothing happens; its rows stay as they are`,
   ],
   ['nothing of current collections under a running daemon', account(), DAEMON],
   ['nothing of a mirror without daemon until its polls are late', account(), []],

@@ -183,7 +183,7 @@ function stoppedAccount({ userId: where, error }: AccountStatus, start: Partial<
   // These messages have their own remedy.
   if (why.includes('research-mirror accounts')) {
     const of = ofOrigin('the account has stopped: ', why);
-    return { cause: 'account_moved', ...of, where, byItself: `nothing; ${stays}` };
+    return { cause: 'account_moved', ...of, where, byItself: `nothing happens; ${stays}` };
   }
   const of = ofOrigin('the account has stopped: all of its keys are refused: ', why);
   const byItself = start.byItself && { byItself: `${start.byItself}; ${stays}` };
@@ -261,7 +261,7 @@ function notesOn(account: AccountStatus, asked: readonly CollectionStatus[]): st
     if (quarantinedItems > 0) {
       const items = countOf(quarantinedItems, 'item');
       notes.push(
-        `${where}: ${items} could not be mirrored. To list them, run "research-mirror quarantine list ${collection}"`,
+        `${where}: ${items} could not be mirrored. To list quarantined items, run "research-mirror quarantine list ${collection}"`,
       );
     }
     if (fieldConflicts > 0) {

@@ -206,9 +206,9 @@ export async function statusToken(
     await writeFile(file, `${made}\n`, { mode: 0o600 });
     log.warn(`the status page on ${host} requires a token: a new one is in ${file}`);
   } catch (error) {
-    const nobody = toTerminal === undefined ? ' and was shown nowhere' : '';
+    const shown = toTerminal === undefined ? ' It was shown nowhere.' : '';
     log.warn(
-      `the status page on ${host} requires a token, which is valid for this run only${nobody} (${messageOf(error)}). ` +
+      `the token for the status page on ${host} is for this run only (${messageOf(error)}).${shown} ` +
         'Set MIRROR_STATUS_TOKEN to choose one',
     );
   }

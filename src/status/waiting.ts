@@ -87,7 +87,7 @@ const WORDS: Readonly<Record<WaitingDeletion['cause'], (of: Waiting) => [string,
     `remove what keeps them (rows of another table that refer to them, a constraint, a trigger), or set MIRROR_DELETES=soft to keep deleted rows for references; then run "${sync}"`,
   ],
   brake: ({ sync }) => [
-    `the brake holds them, since more than ${FREE_ROWS} rows and more than ${FREE_SHARE * 100} % of the collection within a day look like a fault of the service`,
+    `the brake holds them, because more than ${FREE_ROWS} rows and more than ${FREE_SHARE * 100} % of the collection within a day look like a fault of the service`,
     PROBLEMS.deletions_blocked[0],
     `if they were deleted on purpose, run "${sync} --accept-deletions"`,
   ],
