@@ -20,8 +20,8 @@ it('a message says in one line what began, and what is over', () => {
   const began = messageOf(problem);
   expect(began).toMatchObject({ type: 'problem.began', timestamp: AT, content: began.text });
   expect(began.text).toBe(
-    'Problem, mirror "mirror" of service.example: polls are late; affects 5 collections of 5 accounts; since 60 s ago; ' +
-      'by itself: nothing: no daemon runs; do: "research-mirror start"',
+    'Problem, mirror "mirror" of service.example: polls are late. Affects 5 collections of 5 accounts. Began 60 s ago. ' +
+      'Meanwhile: nothing, because no daemon is running. Fix: run "research-mirror start"',
   );
   expect(messageOf(problem, new Date(before(-7_200))).text).toBe(
     'Over, mirror "mirror" of service.example: polls are late; it lasted 2 h',
@@ -74,7 +74,7 @@ it('the log says once that a problem began, and once that it is over', async () 
   await clock.advance(60_000);
   await service.stop();
   expect(lines).toEqual([
-    expect.stringMatching(/^warn problem: polls are late; affects 1\/lists; since /),
+    expect.stringMatching(/^warn problem: polls are late\. Affects 1\/lists\. Began /),
     'debug problems are not known now: no database',
     'info over: polls are late',
   ]);

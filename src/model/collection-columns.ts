@@ -33,7 +33,7 @@ export const COLLECTION_COLUMNS = [
     column: 'deleted_rows',
     field: 'deletedRows',
     kind: 'count',
-    gauge: { name: 'deleted_rows', help: 'Rows that the service has no more.' },
+    gauge: { name: 'deleted_rows', help: 'Deleted rows: the service no longer has them.' },
   },
   {
     column: 'polled_at',
@@ -41,7 +41,7 @@ export const COLLECTION_COLUMNS = [
     kind: 'moment',
     gauge: {
       name: 'polled_timestamp_seconds',
-      help: 'New rows and changes of unsettled rows are mirrored as of this moment.',
+      help: 'New rows and changes of unfinished rows are mirrored as of this time.',
     },
     cell: { title: 'New rows and changes as of', short: 'new as of', unknown: 'never' },
   },
@@ -51,9 +51,9 @@ export const COLLECTION_COLUMNS = [
     kind: 'moment',
     gauge: {
       name: 'complete_timestamp_seconds',
-      help: 'Everything, deletions included, is mirrored as of this moment.',
+      help: 'Everything, deletions included, is mirrored as of this time.',
     },
-    cell: { title: 'Everything as of', short: 'complete as of', unknown: 'not yet' },
+    cell: { title: 'Complete as of', short: 'complete as of', unknown: 'not yet' },
   },
   {
     column: 'next_poll_at',
@@ -107,7 +107,7 @@ export const COLLECTION_COLUMNS = [
     ofSuspects: true,
     gauge: {
       name: 'waiting_deletions',
-      help: 'Rows in doubt: a second observation decides whether they are deleted.',
+      help: 'Rows in doubt: a second proof decides whether they are deleted.',
     },
     note: { words: 'in doubt: a second proof decides', warns: false },
   },
@@ -115,7 +115,7 @@ export const COLLECTION_COLUMNS = [
     column: 'forgotten_rows',
     field: 'forgottenRows',
     kind: 'count',
-    gauge: { name: 'forgotten_rows', help: 'Rows that are kept out since they were forgotten on request.' },
+    gauge: { name: 'forgotten_rows', help: 'Rows kept out because they were forgotten on request.' },
     note: { words: 'forgotten on request', warns: false },
   },
 ] as const satisfies readonly Description[];

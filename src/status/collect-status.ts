@@ -120,7 +120,7 @@ export async function lookAtKeys(
       const place = ordinal(index + 1);
       findings.push({
         cause: 'key_refused',
-        what: `the ${place} of MIRROR_API_KEY (${name}…) is of no use: ${why}`,
+        what: `the ${place} key in MIRROR_API_KEY (${name}…) can’t be used: ${why}`,
       });
     }
     if (what !== undefined && !told.has(what)) moves.push({ cause: 'account_moved', what });
@@ -208,8 +208,8 @@ export async function oldTransactions(db: Db, ageMs: number): Promise<string[]> 
     order by xact_start`;
   return rows.map(
     (each) =>
-      `a transaction of ${each.whose} is open for ${formatSpan(each.ageMs)}: vacuum removes nothing that it may still see. ` +
-      `To end it: select pg_terminate_backend(${each.pid})`,
+      `a transaction of ${each.whose} has been open for ${formatSpan(each.ageMs)}: vacuum can’t remove rows that it may still see. ` +
+      `To end it, run "select pg_terminate_backend(${each.pid})"`,
   );
 }
 
@@ -259,11 +259,11 @@ export function linesNotKept(
   return lines.flatMap(({ name, readings, everyMs, ofLists }) => {
     const ms = kept.get(name);
     if (ms === undefined) return [];
-    const what = ofLists ? `each of ${formatCount(readings)} lists is read` : 'it is polled';
-    const often = Number.isFinite(ms) ? `every ${formatSpan(ms)} at best` : 'when requests are left over';
+    const what = ofLists ? `each of ${formatCount(readings)} lists is read` : 'polled';
+    const often = Number.isFinite(ms) ? `every ${formatSpan(ms)} at best` : 'only with requests left over';
     return [
-      `${userId}/${name}: ${what} ${often}, not every ${formatSpan(everyMs)} as its line asks: ` +
-        `the account has ${formatCount(perMinute)} requests a minute (MIRROR_POLL_CRON)`,
+      `${userId}/${name}: ${what} ${often}, not every ${formatSpan(everyMs)} as MIRROR_POLL_CRON says: ` +
+        `the account has a budget of ${formatCount(perMinute)} requests a minute`,
     ];
   });
 }

@@ -40,9 +40,9 @@ it.each([
 });
 
 it('a deletion that waits names the command if nothing decides by itself', () => {
-  const never = { due: null, remedy: 'research-mirror sync lists --full' };
+  const never = { due: null, remedy: 'run "research-mirror sync lists --full"' };
   expect(told([suspected('full_walk')], null)).toMatchObject([never]);
-  const nobody = { due: null, byItself: 'nothing: no daemon mirrors this collection now' };
+  const nobody = { due: null, byItself: 'nothing, because no daemon is mirroring this collection' };
   expect(told([suspected('second_proof')], NEXT_FULL, false)).toMatchObject([nobody]);
 });
 
@@ -65,7 +65,7 @@ it('a deletion that waits is a problem if Postgres refuses it: with keys, reason
       cause: 'deletions_refused',
       what: `Postgres refuses to delete rows of lists that are gone: ${why}`,
       affects: ['42/lists (7 rows: 1, 2, …)'],
-      remedy: expect.stringMatching(/rows of another table that refer to them.*sync lists --full$/) as string,
+      remedy: expect.stringMatching(/rows of another table that refer to them.*sync lists --full"$/) as string,
     },
   ]);
 });

@@ -30,7 +30,7 @@ it('events in and operations out are healthy with a registered webhook, and with
 
 it('events in and operations out have a note if the webhook was removed at the service and is registered again', () => {
   const renewedSince = '2026-01-01T00:30:00.000Z';
-  const note = `webhook of account 42: it was removed or changed at the service (noticed ${renewedSince}), and is registered again`;
+  const note = `webhook of account 42: it was removed or changed at the service (noticed ${renewedSince}) and has been registered again`;
   expect(lines([webhook({ renewedSince })])).toEqual({ problems: [], notes: [note] });
 });
 
@@ -38,19 +38,19 @@ it('events in and operations out are a problem while submissions are on hold, wi
   const held = { since: '2026-01-01T00:00:00Z', why: 'the database was copied' };
   const { problems } = lines([account({ submissions: { ...NO_SUBMISSIONS, held: 2, queued: 1 } })], held);
   expect(problems).toEqual([
-    '2 submissions held: the database was copied; since 60 min ago; by itself: nothing is sent; mirroring goes on; ' +
-      'do: once you know that no other copy of this database sends them: "research-mirror submissions release"',
+    '2 submissions held: the database was copied. Began 60 min ago. Meanwhile: nothing is sent; mirroring continues. ' +
+      'Fix: make sure that no other copy of this database sends them, then run "research-mirror submissions release"',
   ]);
-  expect(lines([account()], held).problems[0]).toMatch(/^no webhook is taken over: /);
+  expect(lines([account()], held).problems[0]).toMatch(/^no webhook is registered or removed: /);
 });
 
 const ASTRAY = goAstray('MIRROR_PUBLIC_URL (a.example) does not lead to 127.0.0.1:8081; mend it');
 it.each([
-  ['suspect', SUSPECT_SIGNATURES, 'only polls find changes; it is registered again, at most hourly'],
+  ['suspect', SUSPECT_SIGNATURES, 'only polls find changes; the daemon registers it again, at most once an hour'],
   ['stopped', STOPPED, 'only polls find changes'],
-  ['registered', ASTRAY, 'it is tried again each quarter of an hour; polls find changes'],
+  ['registered', ASTRAY, 'the daemon checks it again every 15 minutes; polls find changes'],
 ] as const)('a webhook that is %s is a problem: %s', (state, error, byItself) => {
-  const problems = [`webhook: ${error}; affects 42; by itself: ${byItself}`];
+  const problems = [`webhook: ${error}. Affects 42. Meanwhile: ${byItself}`];
   expect(lines([webhook({ state, error })])).toEqual({ problems, notes: [] });
 });
 
@@ -68,7 +68,7 @@ it('events in and operations out are a problem if another webhook is registered,
 it('events in and operations out have a note if outcomes are unknown', () => {
   const submissions = { ...NO_SUBMISSIONS, queued: 1, unknown: 2 };
   expect(lines([account({ submissions })]).notes).toEqual([
-    '2 submissions of account 42 ended with an unknown outcome in the last 24 h, and are never sent again: ' +
-      '"research-mirror submissions list --state unknown"',
+    '2 submissions of account 42 ended with an unknown outcome in the last 24 h, and will not be sent again. ' +
+      'To list them, run "research-mirror submissions list --state unknown"',
   ]);
 });

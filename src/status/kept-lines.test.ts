@@ -52,7 +52,7 @@ const account = (lists: number, more: Partial<AccountStatus> = {}): AccountStatu
 
 it('the note on cron lines that can’t be kept has the interval that the rate can keep', () => {
   expect(linesNotKept(account(5_000), schedule, NOW)).toEqual([
-    '42/list_items: each of 5,000 lists is read every 106 min at best, not every 60 s as its line asks: the account has 48 requests a minute (MIRROR_POLL_CRON)',
+    '42/list_items: each of 5,000 lists is read every 106 min at best, not every 60 s as MIRROR_POLL_CRON says: the account has a budget of 48 requests a minute',
   ]);
 });
 

@@ -44,7 +44,7 @@ it('a search links each result to its row, and says that there are more', async 
   );
   expect(body).toMatch(/>\s*submission 5\s*<small>/);
   expect(body).toMatch(/chip idle">deleted</);
-  expect(body).toContain('refine the search');
+  expect(body).toContain('Narrow the search');
   expect(body).toMatch(/name="q"[^>]*value=" 17 "/);
   expect(body).not.toContain('http-equiv="refresh"');
   expect(body).not.toContain('<script');
@@ -52,8 +52,8 @@ it('a search links each result to its row, and says that there are more', async 
 
 it('a search says what can be found if there are no results or no query', async () => {
   const empty = await ask('search?q=nobody.example');
-  expect(empty.body).toContain('Nothing has the ID or domain nobody.example');
-  for (const path of ['search', 'search?q=+']) expect((await ask(path)).body).toContain('What can be found');
+  expect(empty.body).toContain('Nothing matches nobody.example');
+  for (const path of ['search', 'search?q=+']) expect((await ask(path)).body).toContain('You can search for');
 });
 
 it('a search refuses a query that no ID can be', async () => {
@@ -99,7 +99,7 @@ it('the rows of a collection are refused without account or collection, and may 
     expect(await refusalOf(path)).toContain('Which rows?');
   for (const given of ['abc', '', '1.5', '9223372036854775808'])
     expect(await refusalOf(`rows?user=42&collection=lists&before=${given}`)).toContain('an integer');
-  expect((await ask('rows?user=42&collection=lists')).body).toContain('No row here.');
+  expect((await ask('rows?user=42&collection=lists')).body).toContain('<p>No rows.</p>');
 });
 
 it('a row is read by its address, and shows its timeline, its columns and the way back', async () => {
@@ -125,15 +125,15 @@ it('a row is read by its address, and shows its timeline, its columns and the wa
   const longer = await ask('rows?user=42&collection=lists&key=7', {
     row: async () => sampleStory({ more: true }),
   });
-  expect(longer.body).toMatch(/There are older entries: .*row_story/);
+  expect(longer.body).toMatch(/There are older entries\. .*row_story/);
 });
 
 it('a row that does not exist has a page with a way back', async () => {
   for (const path of ['lists&key=7', 'lists&key=seven', 'lists&key=', 'list_items&key=7', 'watchlist&key=%00']) {
     const { status, body } = await ask(`rows?user=42&collection=${path}`);
     expect([path, status]).toEqual([path, 404]);
-    expect(body).toContain('There is no such row');
-    expect(body).toContain('<a href="./">back');
+    expect(body).toContain('There is no row at this address');
+    expect(body).toContain('<a href="./">Back');
   }
 });
 

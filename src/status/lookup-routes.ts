@@ -1,5 +1,5 @@
 import { ClassifiedError } from '@research-mirror/runtime/errors';
-import { formatCount as count } from '@research-mirror/runtime/figures';
+import { countOf } from '@research-mirror/runtime/figures';
 import type { HttpReply } from '@research-mirror/runtime/http-listener';
 import { messageOf } from '@research-mirror/runtime/message';
 import { COLLECTION_NAMES } from '../model/collections.ts';
@@ -18,7 +18,7 @@ export interface Lookups {
 }
 
 const HELP =
-  'What can be found: the whole ID of a job, bulk job, list, list item, watchlist entry, event, submission or account; ' +
+  'You can search for the whole ID of a job, bulk job, list, list item, watchlist entry, event, submission or account; ' +
   'an idempotency key; a company’s domain or address; an account’s e-mail address.';
 
 /** `/search` and `/rows`. @returns undefined for any other path */
@@ -32,7 +32,7 @@ export function lookupRoute(
     const { status, title, view } = await read(lookups, query).catch((error: unknown) => {
       // Other errors are defects, for the log.
       if (!(error instanceof ClassifiedError)) throw error;
-      return notice(503, 'It can’t be answered now', messageOf(error));
+      return notice(503, 'This can’t be read right now', messageOf(error));
     });
     const asked = (query.get('q') ?? '').slice(0, LONGEST_QUERY);
     return htmlReply((nonce) => stillPage(view, nonce, title, asked), status);
@@ -44,7 +44,7 @@ function notice(status: number, title: string, why: string) {
   const view = html`<section class="headline">
     <h1>${title}</h1>
     <p>${why}</p>
-    <p><a href="./">back to the status page</a></p>
+    <p><a href="./">Back to the status page</a></p>
   </section>`;
   return { status, title, view };
 }
@@ -54,18 +54,18 @@ async function searchPage(lookups: Lookups, asked: URLSearchParams): Promise<Ret
   const text = query.trim();
   if (text === '') return notice(200, 'Search', HELP);
   if (query.length > LONGEST_QUERY)
-    return notice(400, 'This is too long', `No ID has more than ${LONGEST_QUERY} characters.`);
+    return notice(400, 'This is too long to be an ID', `An ID has at most ${LONGEST_QUERY} characters.`);
   const { at, found, more } = await lookups.search(query);
-  if (found.length === 0) return notice(200, 'Nothing found', `Nothing has the ID or domain ${text}. ${HELP}`);
+  if (found.length === 0) return notice(200, 'Nothing found', `Nothing matches ${text}. ${HELP}`);
   const view = html`<section>
-    <h1>${count(found.length)}${more ? ' of more' : ''} found</h1>
+    <h1>${more ? 'First ' : ''}${countOf(found.length, 'result')}</h1>
     <p class="quiet">for <code>${text}</code></p>
     ${table('What', found, foundName, [
       ['Account', ({ userId }) => userId, true],
       ['State', stateChip],
       ['When', (each) => moment(each.at, at, '')],
     ])}
-    ${more ? html`<p class="quiet">There are more: refine the search, by an ID for example.</p>` : ''}
+    ${more ? html`<p class="quiet">There are more. Narrow the search, for example by an ID.</p>` : ''}
   </section>`;
   return { status: 200, title: 'Search', view };
 }
@@ -77,8 +77,8 @@ async function rowsPage(lookups: Lookups, asked: URLSearchParams): Promise<Retur
   const before = given === null ? undefined : keyOf('bigint', given);
   if (userId === undefined || collection === undefined || (given !== null && before === undefined)) {
     const why =
-      `Say whose, and which: rows?user=…&collection=…, one of ${COLLECTION_NAMES.join(', ')}; ` +
-      'before, where it is there, is an integer, the change ID at which another page ended.';
+      `Name an account and a collection: rows?user=…&collection=…. Collections are ${COLLECTION_NAMES.join(', ')}. ` +
+      'The optional parameter before is an integer: the change ID at the end of the previous page.';
     return notice(400, 'Which rows?', why);
   }
   const key = asked.get('key');
@@ -98,12 +98,12 @@ function rowsView(
   return html`<section>
       <h1>${collection} of account ${userId}</h1>
       <p class="quiet">
-        ${state === undefined ? '' : html`with the state <b>${state}</b> (${rows({}, 'all states')}),`} what changed
-        last comes first${before === undefined ? '' : html`; ${rows({}, 'newest')}`}
+        ${state === undefined ? '' : html`state <b>${state}</b> (${rows({}, 'all states')}),`} last changed
+        first${before === undefined ? '' : html`; ${rows({}, 'newest')}`}
       </p>
       ${
         found.length === 0
-          ? html`<p>No row here${next === undefined ? '' : ' among those that were looked at'}.</p>`
+          ? html`<p>No rows${next === undefined ? '' : ' in the part that was searched'}.</p>`
           : table('Row', found, foundName, [
               ['State', (row) => (row.state === null ? '–' : rows({ state: row.state }, row.state))],
               ['Changed', (row) => moment(row.at, at, '')],
@@ -111,7 +111,7 @@ function rowsView(
       }
       ${next === undefined ? '' : html`<p>${rows({ ...(state === undefined ? {} : { state }), before: next }, 'Older')}</p>`}
     </section>
-    <nav aria-label="Other tables of the account">
+    <nav aria-label="Other collections of the account">
       ${COLLECTION_NAMES.filter((each) => each !== collection).map((each) => html`${rows({ collection: each }, each)} `)}
     </nav>`;
 }
@@ -124,9 +124,8 @@ async function rowPage(lookups: Lookups, row: RowAddress | undefined) {
   const story = row && (await lookups.row(row));
   if (row === undefined || story === undefined) {
     const why =
-      'Nothing is mirrored under this address: no account, table or key of it, or the row was removed or forgotten. ' +
-      'Search for its ID.';
-    return notice(404, 'There is no such row', why);
+      'Its account, collection or key does not exist, or the row was removed or forgotten. Search for its ID.';
+    return notice(404, 'There is no row at this address', why);
   }
   return { status: 200, title: rowName(row), view: rowView(row, story) };
 }
@@ -134,7 +133,7 @@ async function rowPage(lookups: Lookups, row: RowAddress | undefined) {
 const STATES = {
   live: chip('current', 'mirrored'),
   deleted: chip('failing', 'deleted'),
-  absent: chip('new', 'not mirrored, but named by what follows'),
+  absent: chip('new', 'not mirrored, but named by the entries below'),
 };
 
 function rowView(row: RowAddress, { at, state, timeline, more, columns, raw }: RowStory): Html {
@@ -147,7 +146,7 @@ function rowView(row: RowAddress, { at, state, timeline, more, columns, raw }: R
         ${STATES[state]} ${link(rowPath({ userId, collection: 'account', key: userId }), `account ${userId}`)}
         ${list === undefined || item === undefined ? '' : html` · ${link(rowPath({ userId, collection: 'lists', key: list }), `list ${list}`)}`}
         · ${link(`rows?user=${userId}&collection=${collection}`, `all ${collection}`)}
-        ${domain === undefined ? '' : html` · ${link(`search?q=${encodeURIComponent(domain)}`, `all of ${domain}`)}`}
+        ${domain === undefined ? '' : html` · ${link(`search?q=${encodeURIComponent(domain)}`, `everything about ${domain}`)}`}
       </p>
     </section>
     <section>
@@ -155,21 +154,21 @@ function rowView(row: RowAddress, { at, state, timeline, more, columns, raw }: R
       <ol class="story">
         ${timeline.map((entry) => happening(entry, at))}
       </ol>
-      ${more ? html`<p>There are older entries: the function <code>row_story</code> tells all, in SQL.</p>` : ''}
+      ${more ? html`<p>There are older entries. In SQL, the function <code>row_story</code> returns all of them.</p>` : ''}
     </section>
     <section>
-      <h2>${state === 'live' ? 'The row now' : 'The row at its end'}</h2>
+      <h2>${state === 'live' ? 'The row now' : 'The row when it was deleted'}</h2>
       <dl class="columns">${columns.map(({ name, value }) => pair(name, valueOf(value)))}</dl>
       <details>
         <summary>The whole item</summary>
         <pre class="item"><code>${raw}</code></pre>
       </details>
     </section>
-    <footer class="quiet"><p>Moments are UTC.</p></footer>`;
+    <footer class="quiet"><p>Times are in UTC.</p></footer>`;
 }
 
 const WORDS: Readonly<Record<string, string>> = {
-  created: 'Made at the service',
+  created: 'Created at the service',
   queued: 'Queued here',
   sent: 'Sent to the service',
   answered: 'Answered',
@@ -177,15 +176,15 @@ const WORDS: Readonly<Record<string, string>> = {
   event: 'Event received',
   mirrored: 'Mirrored',
   changed: 'Changed',
-  deleted: 'Deleted: the service has it no more',
-  undeleted: 'Came back: the service has it again',
-  quarantined: 'A version of it could not be mirrored',
-  polled: 'Its collection was polled: changes of unfinished rows are here',
-  read: 'Read, with all of its collection',
-  suspected: 'In doubt: a second observation decides whether the service still has it',
-  hinted: 'To be read again, since an event or an answer named it',
-  next_poll: 'Next poll of its collection',
-  next_full: 'Next reading of all of its collection',
+  deleted: 'Deleted: the service no longer has it',
+  undeleted: 'Restored: the service has it again',
+  quarantined: 'Quarantined: a version of it could not be mirrored',
+  polled: 'Collection polled: changes of unfinished rows are mirrored',
+  read: 'Collection read in full',
+  suspected: 'Suspected deletion: a second proof decides',
+  hinted: 'To be read again: an event or an answer named it',
+  next_poll: 'Next poll of the collection',
+  next_full: 'Next full walk of the collection',
 };
 
 function happening({ what, at, by, more, fields }: RowStory['timeline'][number], now: string): Html {
@@ -197,7 +196,7 @@ function happening({ what, at, by, more, fields }: RowStory['timeline'][number],
       <small
         >${by} ${told.map(([name, value]) => html`${name.replaceAll('_', ' ')} <code>${String(value)}</code> `)}</small
       >
-      ${what === 'changed' && fields.length === 0 ? html`<small>in no field, or what it was before is not kept</small>` : ''}
+      ${what === 'changed' && fields.length === 0 ? html`<small>no field changed, or the earlier version is not kept</small>` : ''}
       <dl class="fields">
         ${fields.map(({ field, before, after }) => pair(field ?? '', html`${valueOf(before)} → ${valueOf(after)}`))}
       </dl>

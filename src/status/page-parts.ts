@@ -58,7 +58,7 @@ export function accountParts(account: AccountStatus, page: PageData): Html {
         )}
       </dl>
     </section>
-    ${deletions.length === 0 ? '' : section('waiting', 'Deletions that wait', waiting(deletions, at, root))}
+    ${deletions.length === 0 ? '' : section('waiting', 'Pending deletions', waiting(deletions, at, root))}
     ${latestRows?.length === 0 ? '' : section('changes', 'Latest changes', latestRows && latest(latestRows, at, root))}`;
 }
 
@@ -66,7 +66,7 @@ export function accountParts(account: AccountStatus, page: PageData): Html {
 function section(id: string, title: string, content: Html | undefined): Html {
   return html`<section class="${id}" aria-labelledby="${id}">
     <h2 id="${id}">${title}</h2>
-    ${content ?? html`<p class="quiet">This can’t be read now.</p>`}
+    ${content ?? html`<p class="quiet">This can’t be read right now.</p>`}
   </section>`;
 }
 
@@ -101,7 +101,7 @@ function waiting(deletions: readonly WaitingDeletion[], at: string, root: string
   const link = ({ userId, collection }: WaitingDeletion, key: string): Html =>
     html`<a class="key" href="${root}${rowPath({ userId, collection, key })}">${shortened(key, KEY)}</a>`;
   return html`<p class="quiet">
-      Rows that the service seems to have no more. Until that is proven they are mirrored as they were.
+      The service no longer seems to have these rows. They stay mirrored until that is proven.
     </p>
     <ul class="deletions">
       ${deletions.map(
@@ -120,7 +120,7 @@ function latest(rows: readonly Hit[], at: string, root: string): Html {
     ['State', stateChip],
     ['When', (row) => moment(row.at, at, '')],
   ];
-  return table('Row', rows, (row) => foundName(row, root), columns, 'The rows that changed last');
+  return table('Row', rows, (row) => foundName(row, root), columns, 'Rows that changed last');
 }
 
 /** Title, content, and whether it is a figure. Cells repeat the title: a phone shows rows as blocks. */

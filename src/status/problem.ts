@@ -1,6 +1,6 @@
 import { formatAge } from '@research-mirror/runtime/figures';
 
-const RETRIED = 'it is tried again, at the latest after 5 minutes';
+const RETRIED = 'it is retried within 5 minutes';
 const POLLS_ONLY = 'only polls find changes';
 
 /**
@@ -8,46 +8,46 @@ const POLLS_ONLY = 'only polls find changes';
  * "Causes"). Each with what happens by itself and the remedy, unless a finding says more.
  */
 export const PROBLEMS = {
-  database_unready: ['it is tried again all the time', '"research-mirror doctor" says what is in the way'],
+  database_unready: ['the daemon keeps trying', 'run "research-mirror doctor" to find the reason'],
   database_refuses: [
     RETRIED,
-    'take away what refuses it: "research-mirror doctor" names triggers, rules and their like',
+    'run "research-mirror doctor" to find what refuses the writes (a trigger, a rule or the like), then remove it',
   ],
-  database_behind: ['the next start brings it up', '"research-mirror migrate"'],
+  database_behind: ['the next start migrates it', 'run "research-mirror migrate"'],
   database_went_back: [
-    'what it may have lost is read again by full walks, which are due',
-    '"research-mirror sync --full" does it now',
+    'full walks are due; they read everything again',
+    'run "research-mirror sync --full" to read it now',
   ],
   service_down: [
-    'one request at a time tries it; mirroring goes on as soon as it answers',
-    '"research-mirror doctor" finds out why',
+    'the daemon tries one request at a time; mirroring continues as soon as the service answers',
+    'run "research-mirror doctor" to find the reason',
   ],
   key_refused: [
-    'it is asked again, later and later; the other keys go on',
-    'put the right key in its place, and start again',
+    'it is retried at growing intervals; the other keys continue',
+    'replace the key in MIRROR_API_KEY, then restart the daemon',
   ],
-  account_moved: ['the other keys go on', null],
+  account_moved: ['the other keys continue', null],
   account_stopped: [
-    'its keys are asked again, at the latest after 15 minutes, and it goes on as soon as one is good; its data stay as they are',
-    'set a good key in MIRROR_API_KEY, and start again',
+    'its keys are retried within 15 minutes, and it continues as soon as one works; its rows stay as they are',
+    'set a working key in MIRROR_API_KEY, then restart the daemon',
   ],
-  nothing_mirrored: ['mirroring begins as soon as it is known whose the keys are', null],
-  collection_failing: [RETRIED, '"research-mirror doctor" finds out why'],
-  polls_late: ['they are made up as soon as the daemon comes to it', null],
-  full_walks_late: ['they are made up as soon as the daemon comes to it', null],
-  fields_waiting: ['they stay in _raw, and everything else is mirrored', null],
-  deletions_blocked: ['they are deleted as soon as fewer are missing, or the share falls within a day', null],
-  deletions_refused: ['they are tried again with each full walk; all others go', null],
+  nothing_mirrored: ['mirroring begins as soon as the service says which accounts the keys belong to', null],
+  collection_failing: [RETRIED, 'run "research-mirror doctor" to find the reason'],
+  polls_late: ['the daemon catches up as soon as it can', null],
+  full_walks_late: ['the daemon catches up as soon as it can', null],
+  fields_waiting: ['their values stay in _raw; everything else is mirrored', null],
+  deletions_blocked: ['they are deleted once fewer are missing, or once the deletion volume of a day falls', null],
+  deletions_refused: ['each full walk tries them again; all other deletions are carried out', null],
   rows_stale: [
-    'they are tried again with each full walk',
-    'take away what refuses them (a constraint, a column that may not be null, a trigger); then "research-mirror sync --full"',
+    'each full walk tries them again',
+    'remove what refuses them (a constraint, a NOT NULL column, a trigger), then run "research-mirror sync --full"',
   ],
-  webhook_refused: [`${POLLS_ONLY}; it is registered again, at most hourly`, null],
+  webhook_refused: [`${POLLS_ONLY}; the daemon registers it again, at most once an hour`, null],
   webhook_displaced: [POLLS_ONLY, null],
-  webhook_astray: ['it is tried again each quarter of an hour; polls find changes', null],
+  webhook_astray: ['the daemon checks it again every 15 minutes; polls find changes', null],
   submissions_held: [
-    'nothing is sent; mirroring goes on',
-    'once you know that no other copy of this database sends them: "research-mirror submissions release"',
+    'nothing is sent; mirroring continues',
+    'make sure that no other copy of this database sends them, then run "research-mirror submissions release"',
   ],
 } as const satisfies Record<string, readonly [byItself: string, remedy: string | null]>;
 export type ProblemCause = keyof typeof PROBLEMS;
@@ -62,7 +62,7 @@ export interface Problem {
   /** Accounts (`42`), their collections (`42/lists`), collections of all accounts (`lists (…)`); empty: everything. */
   readonly affects: readonly string[];
   readonly byItself: string;
-  /** A command, or what to set. Null: `what` says it. */
+  /** What to do, a sentence without a full stop. Null: `what` says it. */
   readonly remedy: string | null;
 }
 
@@ -86,14 +86,15 @@ export function affectedBy({ affects }: Pick<Problem, 'affects'>): string {
   return collections === 0 ? plural : `${collections} collections of ${plural}`;
 }
 
+/** The problem as one line of sentences, the remedy last, without the last full stop. */
 export function problemLine(problem: Problem, now: number): string {
   const { what, since, byItself, remedy } = problem;
   const affected = affectedBy(problem);
   return [
     what,
-    ...(affected === '' ? [] : [`affects ${affected}`]),
-    ...(since === null ? [] : [`since ${formatAge(now - Date.parse(since))}`]),
-    `by itself: ${byItself}`,
-    ...(remedy === null ? [] : [`do: ${remedy}`]),
-  ].join('; ');
+    ...(affected === '' ? [] : [`Affects ${affected}`]),
+    ...(since === null ? [] : [`Began ${formatAge(now - Date.parse(since))}`]),
+    `Meanwhile: ${byItself}`,
+    ...(remedy === null ? [] : [`Fix: ${remedy}`]),
+  ].join('. ');
 }

@@ -40,12 +40,12 @@ const unread = [
 ];
 const refused = account(unread, { state: 'stopped', error: 'GET /v1/ping was answered 401' });
 const refusedSays =
-  'account has stopped: each of its keys is refused: GET /v1/ping was answered 401; affects 42; by itself: ';
-const refusedDo = 'its data stay as they are; do: set a good key in MIRROR_API_KEY, and start again';
+  'the account has stopped: all of its keys are refused: GET /v1/ping was answered 401. Affects 42. Meanwhile: ';
+const refusedDo = 'its rows stay as they are. Fix: set a working key in MIRROR_API_KEY, then restart the daemon';
 const moved = 'the key answers for account 43: "research-mirror accounts move 42" accepts it';
 const late = account([lists({ state: 'overdue', nextPollAt: before(360) })]);
 const ahead = account([lists({ state: 'overdue', polledAt: before(-3_480), nextPollAt: before(-3_540) })]);
-const aheadSays = 'nothing was read since the database’s clock went back; affects 42/lists; by itself: ';
+const aheadSays = 'nothing has been read since the database’s clock went back. Affects 42/lists. Meanwhile: ';
 const fullsLate = account([
   lists({ state: 'overdue', nextFullAt: before(8 * HOUR) }),
   watchlist({ state: 'overdue', nextFullAt: before(600) }),
@@ -58,14 +58,19 @@ it.each<[string, AccountStatus, typeof DAEMON, problem?: string]>([
     'why an account has stopped, that a good key ends it, and nothing of collections that are not read',
     refused,
     DAEMON,
-    `${refusedSays}its keys are asked again, at the latest after 15 minutes, and it goes on as soon as one is good; ${refusedDo}`,
+    `${refusedSays}its keys are retried within 15 minutes, and it continues as soon as one works; ${refusedDo}`,
   ],
-  ['that nothing ends it where no daemon runs', refused, [], `${refusedSays}nothing: no daemon runs; ${refusedDo}`],
+  [
+    'that nothing ends it where no daemon runs',
+    refused,
+    [],
+    `${refusedSays}nothing, because no daemon is running; ${refusedDo}`,
+  ],
   [
     'of an account that has moved that it stays as it is until a person decides',
     account([lists()], { state: 'stopped', error: moved }),
     DAEMON,
-    `account has stopped: ${moved}; affects 42; by itself: nothing: its data stay as they are`,
+    `the account has stopped: ${moved}. Affects 42. Meanwhile: nothing happens; its rows stay as they are`,
   ],
   ['nothing of current collections under a running daemon', account(), DAEMON],
   ['nothing of a mirror without daemon until its polls are late', account(), []],
@@ -73,32 +78,37 @@ it.each<[string, AccountStatus, typeof DAEMON, problem?: string]>([
     'then that they are',
     late,
     DEAD,
-    'polls are late; affects 42/lists; since 6 min ago; by itself: nothing: no daemon runs; do: "research-mirror start"',
+    'polls are late. Affects 42/lists. Began 6 min ago. Meanwhile: nothing, because no daemon is running. Fix: run "research-mirror start"',
   ],
   [
     'that nothing is late by what was read last in the future: the clock went back',
     ahead,
     DAEMON,
-    `${aheadSays}the daemon opens the account again within seconds`,
+    `${aheadSays}the daemon reopens the account within seconds`,
   ],
-  ['so, too, where no daemon runs', ahead, DEAD, `${aheadSays}nothing: no daemon runs; do: "research-mirror start"`],
+  [
+    'so, too, where no daemon runs',
+    ahead,
+    DEAD,
+    `${aheadSays}nothing, because no daemon is running. Fix: run "research-mirror start"`,
+  ],
   [
     'which full walks are overdue, and by how much',
     fullsLate,
     DAEMON,
-    'full walks, which find deletions, are late; affects 42/lists; since 8 h ago; by itself: they are made up as soon as the daemon comes to it',
+    'full walks are late, so deletions are found late. Affects 42/lists. Began 8 h ago. Meanwhile: the daemon catches up as soon as it can',
   ],
   [
     'of blocked deletions the command that accepts them',
     blocked,
     DAEMON,
-    'the brake blocks deletions of lists: so many at once look like a fault of the service; ' +
-      'affects 42/lists (400 of 1,000 rows); ' +
-      'by itself: they are deleted as soon as fewer are missing, or the share falls within a day; ' +
-      'do: if they are gone on purpose: research-mirror sync lists --full --accept-deletions',
+    'the brake blocks deletions of lists: this many at once look like a fault of the service. ' +
+      'Affects 42/lists (400 of 1,000 rows). ' +
+      'Meanwhile: they are deleted once fewer are missing, or once the deletion volume of a day falls. ' +
+      'Fix: if they were deleted on purpose, run "research-mirror sync lists --full --accept-deletions"',
   ],
 ])('the judgement says %s', (_, one, processes, problem) => {
-  const notes = processes === DAEMON ? [] : [expect.stringMatching(/^no daemon runs/)];
+  const notes = processes === DAEMON ? [] : [expect.stringMatching(/^no daemon is running/)];
   expect(lines([one], processes)).toEqual({ problems: problem === undefined ? [] : [problem], notes });
 });
 
@@ -106,17 +116,17 @@ it('the judgement names the accounts that a refused key leaves unread, once', ()
   const overdue = [lists({ state: 'overdue', nextPollAt: before(HOUR) })];
   const other = (owner: string | null, collections = overdue): AccountStatus =>
     account(collections, { userId: '43', owner });
-  const key = { cause: 'key_refused', what: 'the 2nd of MIRROR_API_KEY is of no use: 401' } as const;
-  const itself = 'by itself: it is asked again, later and later; the other keys go on';
-  const remedy = 'do: put the right key in its place, and start again';
-  const affecting = `${key.what}; affects 43; ${itself}; no daemon reads the affected accounts; ${remedy}`;
+  const key = { cause: 'key_refused', what: 'the 2nd key in MIRROR_API_KEY can’t be used: 401' } as const;
+  const itself = 'Meanwhile: it is retried at growing intervals; the other keys continue';
+  const remedy = 'Fix: replace the key in MIRROR_API_KEY, then restart the daemon';
+  const affecting = `${key.what}. Affects 43. ${itself}; no daemon reads the affected accounts. ${remedy}`;
   for (const nobodys of [other(null), other('gone'), other(null, [lists()])])
     expect(lines([account(), nobodys], DAEMON, {}, [key]).problems).toEqual([affecting]);
   // Late readings count without such a key, without a daemon, and for accounts that are read.
-  const polls = expect.stringMatching(/^polls are late; affects 43\/lists; /) as string;
+  const polls = expect.stringMatching(/^polls are late\. Affects 43\/lists\. /) as string;
   const accounts = [account(), other(null)];
   expect(lines(accounts).problems).toEqual([polls]);
-  const both = [`${key.what}; ${itself}; ${remedy}`, polls];
+  const both = [`${key.what}. ${itself}. ${remedy}`, polls];
   for (const none of [[], DAEMON.map((each) => ({ ...each, command: 'sync' }))])
     expect(lines(accounts, none, {}, [key]).problems).toEqual(both);
   expect(lines([other('p1')], DAEMON, {}, [key]).problems).toEqual(both);
@@ -133,7 +143,7 @@ it('the judgement has one problem for one cause in all accounts, with its begin'
   };
   expect(lines(Array.from({ length: 12 }, down)).problems).toEqual([
     expect.stringMatching(
-      /^the service is down: .*; affects 36 collections of 12 accounts; since 16 min ago; by itself: one request at a time tries it/,
+      /^the service is down: .*\. Affects 36 collections of 12 accounts\. Began 16 min ago\. Meanwhile: the daemon tries one request at a time/,
     ),
   ]);
 });
@@ -143,7 +153,7 @@ it('the judgement reports failing collections as problems, imperfect data as not
   const imperfect = watchlist({ quarantinedItems: 1, fieldConflicts: 2 });
   const { problems, notes } = lines([account([failing, imperfect])]);
   expect(problems).toEqual([
-    'can’t be read: answers HTML; affects 42/lists; by itself: it is tried again, at the latest after 5 minutes; do: "research-mirror doctor" finds out why',
+    'can’t be read: answers HTML. Affects 42/lists. Meanwhile: it is retried within 5 minutes. Fix: run "research-mirror doctor" to find the reason',
   ]);
   expect(notes).toHaveLength(2);
 });
@@ -185,8 +195,8 @@ it('the judgement takes collections that no daemon mirrors as paused', () => {
   expect(lines([some, whole, retired])).toEqual({
     problems: [],
     notes: [
-      '42: lists paused: no daemon is asked to mirror them',
-      'account 43 is paused: no daemon has a key of it; "research-mirror accounts retire 43" takes it out',
+      '42: lists paused: no daemon is configured to mirror them',
+      'account 43 is paused: no daemon has a key for it. To retire it, run "research-mirror accounts retire 43"',
     ],
   });
 });
@@ -194,17 +204,17 @@ it('the judgement takes collections that no daemon mirrors as paused', () => {
 it('the judgement has a note if the database’s clock went back', () => {
   expect([clockNotes(50_000), clockNotes(3_540_000)]).toEqual([
     [],
-    ['the database’s clock went back by 59 min: it is behind what it showed to a daemon before'],
+    ['the database’s clock went back by 59 min: it is behind the last heartbeat of a daemon'],
   ]);
 });
 
 it('the judgement says that nothing is mirrored without accounts, or why nothing can be', () => {
   expect(lines([]).problems).toEqual([
-    'no account has been mirrored yet; by itself: mirroring begins as soon as it is known whose the keys are',
+    'no account has been mirrored yet. Meanwhile: mirroring begins as soon as the service says which accounts the keys belong to',
   ]);
   const behind = { cause: 'database_behind', what: 'it is behind', byItself: 'nothing' } as const;
   expect(lines([], [], {}, [behind]).problems).toEqual([
-    'it is behind; by itself: nothing; do: "research-mirror migrate"',
+    'it is behind. Meanwhile: nothing. Fix: run "research-mirror migrate"',
   ]);
 });
 
@@ -212,9 +222,9 @@ const lost = { at: before(12 * HOUR), reason: 'the database went back: a standby
 
 it('a database that went back is a problem until what it lost is read again, then a note', () => {
   const told = (open: boolean) => lines([account()], DAEMON, { recovery: { ...lost, open } });
-  const full = /a standby took over; since .*full walks, which are due; do: .*sync --full/;
+  const full = /a standby took over\. Began .*full walks are due; .* Fix: .*sync --full/;
   expect(told(true)).toEqual({ problems: [expect.stringMatching(full)], notes: [] });
-  expect(told(false)).toEqual({ problems: [], notes: [expect.stringMatching(/it was read again since/)] });
+  expect(told(false)).toEqual({ problems: [], notes: [expect.stringMatching(/Everything has been read again since/)] });
 });
 
 const due = { nextFullAt: before(5 * HOUR) };
@@ -245,10 +255,10 @@ const LATER = Date.parse('2026-01-01T00:10:00.000Z');
 
 it('a problem’s line says what, where, since when, what happens by itself, and the remedy', () => {
   expect(problemLine(problem, LATER)).toBe(
-    'polls are late; affects 1/lists; since 10 min ago; by itself: nothing; do: research-mirror start',
+    'polls are late. Affects 1/lists. Began 10 min ago. Meanwhile: nothing. Fix: research-mirror start',
   );
   expect(problemLine({ ...problem, since: null, affects: [], remedy: null }, LATER)).toBe(
-    'polls are late; by itself: nothing',
+    'polls are late. Meanwhile: nothing',
   );
 });
 
@@ -258,7 +268,7 @@ it.each([
   [['1/a', '1/b', '1/c', '1/d', '1/e'], '5 collections of account 1'],
   [['1/a', '1/b', '2/a', '2/b', '3/a'], '5 collections of 3 accounts'],
 ])('a problem as one line counts what is too many to be named: %j', (affects, words) => {
-  expect(problemLine({ ...problem, affects }, LATER)).toContain(`; affects ${words}; `);
+  expect(problemLine({ ...problem, affects }, LATER)).toContain(`. Affects ${words}. `);
 });
 
 const finding: fc.Arbitrary<Finding> = fc.record(

@@ -18,14 +18,14 @@ export interface Finding
 /** Readings that may be late, and by how much that is a problem, ms. The view freshness says what is overdue. */
 const LATE = [
   ['polls_late', 'polls are late', 'nextPollAt', 5 * 60_000],
-  ['full_walks_late', 'full walks, which find deletions, are late', 'nextFullAt', 15 * 60_000],
+  ['full_walks_late', 'full walks are late, so deletions are found late', 'nextFullAt', 15 * 60_000],
 ] as const;
 
 /** Errors of a session that ended or could not be opened: no write was refused. */
 const SESSION_LOST =
   /^(?:\d+ lists could not be read, the last one: )?the database can't (?:be reached: |do it now \((?:08...|57P0.) )/;
 
-const NO_DAEMON = { byItself: 'nothing: no daemon runs', remedy: '"research-mirror start"' } as const;
+const NO_DAEMON = { byItself: 'nothing, because no daemon is running', remedy: 'run "research-mirror start"' } as const;
 
 /**
  * Judges a mirror by what its readers get, not by what runs: a dead daemon shows by late polls.
@@ -53,14 +53,14 @@ export function judge(facts: Facts, known: readonly Finding[] = [], told: readon
     findings.push({ cause: 'database_went_back', what: recovery.reason, since: recovery.at });
   } else if (recovery !== null) {
     notes.push(
-      `${recovery.at}: ${recovery.reason}; it was read again since. Consumers of _change_id compare once (docs/recipes.md)`,
+      `${recovery.at}: ${recovery.reason}. Everything has been read again since. Consumers of _change_id must compare once (docs/recipes.md)`,
     );
   }
   if (held !== null) {
     const waiting = accounts.reduce((sum, { submissions }) => sum + submissions.held, 0);
     findings.push({
       cause: 'submissions_held',
-      what: `${waiting === 0 ? 'no webhook is taken over' : `${countOf(waiting, 'submission')} held`}: ${held.why}`,
+      what: `${waiting === 0 ? 'no webhook is registered or removed' : `${countOf(waiting, 'submission')} held`}: ${held.why}`,
       since: held.since,
     });
   }
@@ -79,7 +79,7 @@ export function judge(facts: Facts, known: readonly Finding[] = [], told: readon
     findings.push(...asked.flatMap((each) => wrongIn(account, each, { now, start, isExplained })));
     findings.push(...webhookProblem(account));
   }
-  if (alive.size === 0 && accounts.length > 0) notes.push('no daemon runs: the mirror stays as it is');
+  if (alive.size === 0 && accounts.length > 0) notes.push('no daemon is running: the mirror stays as it is');
   const ofKeys = known.flatMap((each) => (each.cause === 'key_refused' ? refusedKey(each, unread) : [each]));
   const problems = groupProblems(oneServiceDown([...ofKeys, ...findings]));
   return { ...facts, healthy: problems.length === 0, problems, notes: [...notes, ...told] };
@@ -87,7 +87,7 @@ export function judge(facts: Facts, known: readonly Finding[] = [], told: readon
 
 /** @param backMs by how much the database's clock went back; some seconds are no step */
 export function clockNotes(backMs: number): string[] {
-  return backMs < 60_000 ? [] : [`${wordsOfStep(-backMs)}: it is behind what it showed to a daemon before`];
+  return backMs < 60_000 ? [] : [`${wordsOfStep(-backMs)}: it is behind the last heartbeat of a daemon`];
 }
 
 /**
@@ -139,9 +139,9 @@ export function blockedDeletions(
   const { collection, heldDeletions, liveRows } = of;
   return {
     cause: 'deletions_blocked',
-    what: `the brake blocks deletions of ${collection}: so many at once look like a fault of the service`,
+    what: `the brake blocks deletions of ${collection}: this many at once look like a fault of the service`,
     where: `${userId}/${collection} (${formatCount(heldDeletions)} of ${countOf(liveRows, 'row')})`,
-    remedy: `if they are gone on purpose: research-mirror sync ${collection} --full --accept-deletions`,
+    remedy: `if they were deleted on purpose, run "research-mirror sync ${collection} --full --accept-deletions"`,
   };
 }
 
@@ -152,7 +152,7 @@ export function staleRows(
 ): Finding {
   return {
     cause: 'rows_stale',
-    what: 'Postgres refuses the newest version of rows: they stay as they were (mirror.stale_rows says which, since when and why)',
+    what: 'Postgres refuses the newest version of rows, so they stay as they were (mirror.stale_rows lists them, with time and reason)',
     where: `${userId}/${collection} (${countOf(rows, 'row')})`,
   };
 }
@@ -178,14 +178,14 @@ function refusedKey(key: Finding, unread: readonly string[]): Finding[] {
 }
 
 function stoppedAccount({ userId: where, error }: AccountStatus, start: Partial<typeof NO_DAEMON>): Finding {
-  const why = error ?? 'no reason is known';
-  const stays = 'its data stay as they are';
+  const why = error ?? 'the reason is unknown';
+  const stays = 'its rows stay as they are';
   // These messages have their own remedy.
   if (why.includes('research-mirror accounts')) {
-    const of = ofOrigin('account has stopped: ', why);
-    return { cause: 'account_moved', ...of, where, byItself: `nothing: ${stays}` };
+    const of = ofOrigin('the account has stopped: ', why);
+    return { cause: 'account_moved', ...of, where, byItself: `nothing happens; ${stays}` };
   }
-  const of = ofOrigin('account has stopped: each of its keys is refused: ', why);
+  const of = ofOrigin('the account has stopped: all of its keys are refused: ', why);
   const byItself = start.byItself && { byItself: `${start.byItself}; ${stays}` };
   return { cause: 'account_stopped', ...of, where, ...byItself };
 }
@@ -210,8 +210,8 @@ function wrongIn(
   }
   // If the clock went back, all next runs lie ahead of it.
   if (each.polledAt !== null && Date.parse(each.polledAt) > now) {
-    const what = 'nothing was read since the database’s clock went back';
-    const byItself = 'the daemon opens the account again within seconds';
+    const what = 'nothing has been read since the database’s clock went back';
+    const byItself = 'the daemon reopens the account within seconds';
     found.push({ cause: 'polls_late', what, where, byItself, ...start });
   }
   return found;
@@ -252,31 +252,35 @@ function notesOn(account: AccountStatus, asked: readonly CollectionStatus[]): st
   const paused = collections.filter((each) => !asked.includes(each)).map((each) => each.collection);
   if (asked.length === 0 && paused.length > 0) {
     return [
-      `account ${userId} is paused: no daemon has a key of it; "research-mirror accounts retire ${userId}" takes it out`,
+      `account ${userId} is paused: no daemon has a key for it. To retire it, run "research-mirror accounts retire ${userId}"`,
     ];
   }
-  if (paused.length > 0) notes.push(`${userId}: ${paused.join(', ')} paused: no daemon is asked to mirror them`);
+  if (paused.length > 0) notes.push(`${userId}: ${paused.join(', ')} paused: no daemon is configured to mirror them`);
   for (const { collection, quarantinedItems, fieldConflicts } of asked) {
     const where = `${userId}/${collection}`;
     if (quarantinedItems > 0) {
       const items = countOf(quarantinedItems, 'item');
-      notes.push(`${where}: ${items} could not be mirrored: "research-mirror quarantine list ${collection}"`);
+      notes.push(
+        `${where}: ${items} could not be mirrored. To list quarantined items, run "research-mirror quarantine list ${collection}"`,
+      );
     }
     if (fieldConflicts > 0) {
       notes.push(
-        `${where}: ${countOf(fieldConflicts, 'value')} did not fit their column: "research-mirror columns" shows which, ` +
-          `"research-mirror columns set-type ${collection}.COLUMN TYPE --dry-run" tries another type`,
+        `${where}: ${countOf(fieldConflicts, 'value')} did not fit their column. To list the columns, run "research-mirror columns". ` +
+          `To try another type, run "research-mirror columns set-type ${collection}.COLUMN TYPE --dry-run"`,
       );
     }
   }
   if (renewedSince !== null) {
-    notes.push(`${of}: it was removed or changed at the service (noticed ${renewedSince}), and is registered again`);
+    notes.push(
+      `${of}: it was removed or changed at the service (noticed ${renewedSince}) and has been registered again`,
+    );
   }
   if (error !== null && webhookProblem(account).length === 0) notes.push(`${of}: ${error}`);
   if (submissions.unknown > 0) {
     notes.push(
       `${countOf(submissions.unknown, 'submission')} of account ${userId} ended with an unknown outcome in the last 24 h, and ` +
-        `${submissions.unknown === 1 ? 'is' : 'are'} never sent again: "research-mirror submissions list --state unknown"`,
+        `will not be sent again. To list ${submissions.unknown === 1 ? 'it' : 'them'}, run "research-mirror submissions list --state unknown"`,
     );
   }
   return notes;

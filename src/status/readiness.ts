@@ -10,7 +10,7 @@ import type { SyncObserver } from '../sync/reading-context.ts';
 import type { Ready } from './server.ts';
 
 const READ_ONLY =
-  'the database is read-only (a standby, or default_transaction_read_only): DATABASE_URL must lead to one that can be written';
+  'the database is read-only (a standby, or default_transaction_read_only): point DATABASE_URL at a writable server';
 
 /** `page`: every write for mirroring and submitting but the other two. */
 type WriteKind = 'heartbeat' | 'delivery' | 'page';
@@ -94,7 +94,7 @@ export class WriteHealth {
   }
 
   #refuse(kind: Refused, why: string): void {
-    if (this.#refusals.size === 0) this.#log.warn(`not ready: ${why}; tried again each ${TRY_EVERY_MS / 1000} s`);
+    if (this.#refusals.size === 0) this.#log.warn(`not ready: ${why}; retrying every ${TRY_EVERY_MS / 1000} s`);
     this.#refusals.set(kind, why);
   }
 
@@ -130,5 +130,5 @@ export async function readiness(db: Db, writes: Pick<WriteHealth, 'why' | 'tried
     return { ok: false, why: 'the daemon is starting: it has not written to the database yet' };
   if (lateMs <= 0) return { ok: true };
   const ago = formatSpan(lateMs);
-  return { ok: false, why: `the database takes no heartbeat: the last one ran out ${ago} ago (see the log)` };
+  return { ok: false, why: `no heartbeat reaches the database: the last one expired ${ago} ago (see the log)` };
 }

@@ -150,7 +150,7 @@ it('the status server answers HEAD like GET without body, unknown paths with 404
   const pages = ['', 'healthz', 'readyz', 'metrics', 'api/status', '?view', 'accounts/42', 'search'];
   for (const path of [...pages, 'rows?user=42&collection=lists'])
     expect(await ask(url + path, {}, 'HEAD')).toMatchObject({ status: 200, body: '' });
-  const body = '{"error":"nothing is here: see / or /api/status"}';
+  const body = '{"error":"not found: see / or /api/status"}';
   expect(await ask(`${url}favicon.ico`)).toMatchObject({ status: 404, body });
   expect(await ask(url, {}, 'POST')).toMatchObject({ status: 405, headers: { allow: 'GET, HEAD' } });
 });
@@ -218,7 +218,7 @@ it('the status server shows the last report and its time while there is no new o
     const { status, body } = await ask(url + path);
     expect(status).toBe(503);
     expect(body.replaceAll(/<[^>]*>/g, '')).toMatch(
-      /can’t be read now\s+the database is away\s+What follows is old: as of 12:00:00 UTC, ages, too\.[\s\S]*research-mirror doctor[\s\S]*48,210/,
+      /can’t be read right now\s+the database is away\s+The figures and ages below are from 12:00:00 UTC\.[\s\S]*research-mirror doctor[\s\S]*48,210/,
     );
     expect(body).not.toContain('is healthy');
     expect(body).toMatch(/class="chip idle">not known</);

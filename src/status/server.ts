@@ -47,7 +47,7 @@ export function createStatusServer(options: {
 }) {
   const { host, port, token, clock, log } = options;
   if (token === undefined && !isLoopbackName(host))
-    throw new RangeError(`the status page on ${host} needs a token: others can reach it`);
+    throw new RangeError(`the status page on ${host} needs a token: other machines can reach it`);
   const place = { what: 'the status page', host, port };
   const variables = { hostVariable: 'MIRROR_HTTP_HOST', portVariable: 'MIRROR_HTTP_PORT' };
   const server = httpListener({
@@ -83,7 +83,7 @@ function routes(options: Parameters<typeof createStatusServer>[0]) {
       return jsonReply({ error }, 403);
     }
     if (permitted === undefined || permitted(headers.authorization)) return undefined;
-    const error = 'the token is missing or wrong: send it as bearer, or as password with any user name';
+    const error = 'the token is missing or wrong: send it as a bearer token, or as the password of any user name';
     return jsonReply({ error }, 401, {
       'www-authenticate': 'Basic realm="research-mirror", charset="UTF-8"',
     });
@@ -104,12 +104,12 @@ function routes(options: Parameters<typeof createStatusServer>[0]) {
 
   return async (request: HttpRequest): Promise<HttpReply> => {
     if (request.method !== 'GET' && request.method !== 'HEAD')
-      return jsonReply({ error: 'only GET and HEAD are answered here' }, 405, { allow: 'GET, HEAD' });
+      return jsonReply({ error: 'only GET and HEAD are allowed here' }, 405, { allow: 'GET, HEAD' });
     // A proxy may send a whole address. A path may begin with two slashes; decoding it could add more.
     const { target } = request;
     const address = target.startsWith('/') ? `http://localhost${target}` : target;
     const url = /^https?:\/\//i.test(address) ? URL.parse(address) : null;
-    if (url === null) return jsonReply({ error: 'this is no address' }, 400);
+    if (url === null) return jsonReply({ error: 'the address is invalid' }, 400);
     const { pathname: path, searchParams: query } = url;
     if (path === '/healthz') return jsonReply({ ok: true });
     if (path === '/readyz') {
@@ -130,7 +130,7 @@ function routes(options: Parameters<typeof createStatusServer>[0]) {
       return reply(metrics.contentType, text);
     }
     const lookup = lookupRoute(path, lookups);
-    return lookup?.(query) ?? jsonReply({ error: 'nothing is here: see / or /api/status' }, 404);
+    return lookup?.(query) ?? jsonReply({ error: 'not found: see / or /api/status' }, 404);
   };
 }
 
@@ -195,21 +195,21 @@ export async function statusToken(
   const kept = (await readFile(file, 'utf8').catch(() => '')).trim();
   if (kept !== '') {
     hide(kept);
-    log.info(`the status page asks for the token in ${file}`);
+    log.info(`the status page requires the token in ${file}`);
     return kept;
   }
   const made = randomBytes(24).toString('base64url');
-  toTerminal?.(`token of the status page: ${made}`);
+  toTerminal?.(`token for the status page: ${made}`);
   hide(made);
   try {
     await makeFolder(dataDir);
     await writeFile(file, `${made}\n`, { mode: 0o600 });
-    log.warn(`the status page on ${host} asks for a token, made just now: it is in ${file}`);
+    log.warn(`the status page on ${host} requires a token: a new one is in ${file}`);
   } catch (error) {
-    const nobody = toTerminal === undefined ? ', and nobody knows it' : '';
+    const shown = toTerminal === undefined ? ' It was shown nowhere.' : '';
     log.warn(
-      `the status page on ${host} asks for a token, which is for this run only${nobody} (${messageOf(error)}): ` +
-        'set MIRROR_STATUS_TOKEN to choose one',
+      `the token for the status page on ${host} is for this run only (${messageOf(error)}).${shown} ` +
+        'Set MIRROR_STATUS_TOKEN to choose one',
     );
   }
   return made;

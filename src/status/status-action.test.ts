@@ -20,11 +20,11 @@ it.each<[string, Partial<StatusReport>, RegExp]>([
   ['when what comes next begins', lists(before(-45), before(-7200)), /^lists .* in 45 s +in 2 h/m],
   ['that it is due', lists(before(45), null), /^lists .* due +–/m],
   ['what else is known of an account below its table', {}, /^ {2}full walk: list_items, list 17: 6,000 rows/m],
-  ['of a process what it reads', {}, /^ {2}running: start .*, begun 25 h ago, reads 1 account$/m],
+  ['of a process what it reads', {}, /^ {2}running: start .*, started 25 h ago, reads 1 account$/m],
   [
     'of deletions that wait how many, why, which rows, and what to do',
     DELETIONS,
-    /42\/research_jobs: 12,000 of 48,210, missed since 2 h ago: the brake holds them: .*; do: .*--accept-deletions; among them 48001, /,
+    /42\/research_jobs: 12,000 of 48,210 rows, first missed 2 h ago: the brake holds them, .*\. Examples: 48001, .*\. Fix: .*--accept-deletions/,
   ],
 ])('the text of the status says %s', (_, report, says) => {
   expect(text(report)).toMatch(says);

@@ -50,7 +50,7 @@ function body(page: PageData): Html | undefined {
     ${errors(report, userId)}
     <footer class="quiet">
       ${processes.map((each) => html`<p>${processWords(each, report)}</p>`)}
-      <p>Shown by version ${version}. Moments are UTC.</p>
+      <p>Version ${version}. Times are in UTC.</p>
     </footer>`;
 }
 
@@ -63,11 +63,11 @@ function headline({ report, userId, why }: PageOf): { state: string; words: stri
     const at = report?.at;
     const more = html`<p>${why}</p>
       <p>
-        ${at === undefined ? '' : html`What follows is old: as of <time datetime="${at}">${absolute(at, at)}</time>, ages, too.`}
-        What was mirrored is safe. This page shows it as soon as the database answers.
-        <span class="remedy">${PROBLEMS.database_unready[1]}</span>
-      </p>`;
-    return { state: 'bad', words: 'The status can’t be read now', more };
+        ${at === undefined ? '' : html`The figures and ages below are from <time datetime="${at}">${absolute(at, at)}</time>.`}
+        Mirrored rows are safe. This page is live again as soon as the database answers.
+      </p>
+      <p class="remedy">${PROBLEMS.database_unready[1]}</p>`;
+    return { state: 'bad', words: 'The status can’t be read right now', more };
   }
   const { accounts, at, service, database, schema } = report;
   const found = report.problems.filter(
@@ -98,8 +98,8 @@ function problems(all: readonly Problem[], at: string): Html {
         html`<li data-cause="${problem.cause}">
           <b>${problem.what}</b>
           ${affectedBy(problem) === '' ? '' : html`<span>affects ${affectedBy(problem)}</span>`}
-          ${problem.since === null ? '' : html`<span>since ${age(problem.since, at)}</span>`}
-          <span>by itself: ${problem.byItself}</span>
+          ${problem.since === null ? '' : html`<span>began ${age(problem.since, at)}</span>`}
+          <span>meanwhile: ${problem.byItself}</span>
           ${problem.remedy === null ? '' : html`<span class="remedy">${problem.remedy}</span>`}
         </li>`,
     )}
@@ -120,12 +120,12 @@ function tiles(accounts: readonly AccountStatus[], at: string): Html {
       `in ${count(collections.length)} collections${failing === 0 ? '' : `, ${count(failing)} failing`}`,
     ],
     polled === null
-      ? ['New rows and changes', 'not all read yet', 'the first poll of each collection is due']
-      : ['New rows and changes', age(polled, at), 'the collection polled longest ago'],
+      ? ['New rows and changes', 'not yet', 'after the first poll of each collection']
+      : ['New rows and changes', age(polled, at), 'oldest poll of a collection'],
     complete === null
-      ? ['Everything, deletions too', 'not proven yet', 'the first full walk of each collection proves it']
-      : ['Everything, deletions too', age(complete, at), 'the collection proven longest ago'],
-    ['Requests in 60 s', requests(accounts), `${count(sumOfGroups(accounts, 'refused'))} refused with 429`],
+      ? ['Complete as of', 'not yet', 'after the first full walk of each collection']
+      : ['Complete as of', age(complete, at), 'oldest collection, deletions included'],
+    ['Requests in 60 s', requests(accounts), `${count(sumOfGroups(accounts, 'refused'))} refused (429)`],
     ...(credits === null ? [] : [['Credits', count(Number(credits.left)), pace(credits)] as const]),
   ];
   return html`<dl class="tiles">
@@ -144,10 +144,10 @@ function tiles(accounts: readonly AccountStatus[], at: string): Html {
 
 function pace({ left, burntLastDay }: NonNullable<AccountStatus['credits']>): string {
   const burnt = Number(burntLastDay);
-  if (burntLastDay === null) return 'what a day takes is not known: no history is kept';
-  if (burnt <= 0) return 'none burnt in the last 24 h';
+  if (burntLastDay === null) return 'daily use unknown: history is off';
+  if (burnt <= 0) return 'none used in the last 24 h';
   const days = Math.max(0, Number(left)) / burnt;
-  return `${count(burnt)} burnt in the last 24 h: ${days < 1 ? 'less than a day' : `${count(Math.floor(days))} d`} left`;
+  return `${count(burnt)} used in the last 24 h: ${days < 1 ? 'less than a day' : `${count(Math.floor(days))} d`} left`;
 }
 
 /** One line per account, those with problems first, to be seen without scrolling. */
@@ -165,8 +165,8 @@ function accountsTable({ accounts, problems: found, at }: StatusReport, isOld: b
       [
         ['State', (account) => (isOld ? NOT_KNOWN : stateOf(account, isTroubled(account)))],
         ['Rows', (account) => count(rowsOf([account])), true],
-        ['New rows and changes as of', (account) => moment(oldest([account], 'polledAt'), at, 'not all read yet')],
-        ['Everything as of', (account) => moment(oldest([account], 'completeAsOf'), at, 'not proven yet')],
+        ['New rows and changes as of', (account) => moment(oldest([account], 'polledAt'), at, 'not yet')],
+        ['Complete as of', (account) => moment(oldest([account], 'completeAsOf'), at, 'not yet')],
         ['Credits', ({ credits }) => (credits === null ? '–' : count(Number(credits.left))), true],
         ['Requests in 60 s', (account) => requests([account]), true],
       ],
@@ -265,7 +265,7 @@ function pageAround(view: Html, nonce: string, title: string, root: string, quer
         </style>
       </head>
       <body>
-        <a class="skip" href="#content">Skip to the status</a>
+        <a class="skip" href="#content">Skip to the content</a>
         <header class="bar">
           <a class="name" href="${root}./">research-mirror</a>
           <span id="live" role="status"></span>
@@ -283,7 +283,7 @@ function pageAround(view: Html, nonce: string, title: string, root: string, quer
             />
             <button>Find</button>
           </form>
-          <nav aria-label="Other forms of this page">
+          <nav aria-label="Status for programs">
             <a href="${root}api/status">JSON</a> <a href="${root}metrics">Metrics</a>
           </nav>
         </header>

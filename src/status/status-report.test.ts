@@ -24,23 +24,23 @@ const WHY = 'a 429 has shown a limit of 15 over all endpoints';
 const other = sampleWebhook({ lastEventAt: null, hintsWaiting: 0, state: 'foreign', host: 'other.example' });
 
 it.each<[string, string | undefined, Partial<AccountStatus>?]>([
-  ['full walk', 'list_items, list 17: 6,000 rows in 12 pages, begun 10 s ago'],
+  ['full walk', 'list_items, list 17: 6,000 rows in 12 pages, started 10 s ago'],
   ['full walk', undefined, { walks: [] }],
-  ['webhook', 'mirror.example.com: registered; last event 45 s ago; 2 to be read again'],
+  ['webhook', 'mirror.example.com: registered; last event 45 s ago; 2 to read again'],
   ['webhook', 'none, polling only', { webhook: NO_WEBHOOK }],
-  ['webhook', 'other.example: another’s, polling only; last event never', { webhook: other }],
-  ['submissions', '3 queued, 1 sending; in the last 24 h 40 accepted, 2 rejected'],
-  ['submissions', 'none waits; in the last 24 h 1 unknown', { submissions: { ...NO_SUBMISSIONS, unknown: 1 } }],
+  ['webhook', 'other.example: another program’s, polling only; last event never', { webhook: other }],
+  ['submissions', '3 queued, 1 sending; in the last 24 h: 40 accepted, 2 rejected'],
+  ['submissions', 'none waiting; in the last 24 h: 1 unknown', { submissions: { ...NO_SUBMISSIONS, unknown: 1 } }],
   ['submissions', undefined, { submissions: NO_SUBMISSIONS }],
-  [KEY, '31 of 48 requests in 60 s, of the service’s 60', limit({ waiting: 0 })],
+  [KEY, '31 of 48 requests in 60 s (service limit: 60)', limit({ waiting: 0 })],
   [
     KEY,
-    `31 of 12 requests in 60 s, of the service’s 60: ${WHY}, for another 2 h`,
+    `31 of 12 requests in 60 s (service limit: 60): ${WHY}, for another 2 h`,
     limit({ why: WHY, until: before(-7_200), size: 12, waiting: 0 }),
   ],
   [
     KEY,
-    '31 of 48 requests in 60 s, of the service’s 60; 5 used by others; 2 waiting; 1,200 refused (429)',
+    '31 of 48 requests in 60 s (service limit: 60); 5 used by others; 2 waiting; 1,200 refused (429)',
     limit({ foreignUse: 5, refused: 1_200 }),
   ],
 ])('of an account %s: %s', (name, words, changes) => {
@@ -55,9 +55,9 @@ it('a process says what it reads, and whether it is alive', () => {
   const report = sampleReport();
   const [first] = report.processes;
   if (first === undefined) throw new Error('the sample has no process');
-  const words = 'start 1.2.3 on mirror-1, process 4242, begun 25 h ago';
+  const words = 'start 1.2.3 on mirror-1, process 4242, started 25 h ago';
   expect(processWords(first, report)).toBe(`${words}, reads 1 account`);
   expect(processWords({ ...first, processId: 'p0', alive: false }, report)).toBe(
-    `${words} (no heartbeat: gone or hanging)`,
+    `${words} (no heartbeat: dead or hung)`,
   );
 });

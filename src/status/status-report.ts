@@ -139,7 +139,7 @@ type Fact = readonly [name: string, words: string];
 export function accountFacts(account: AccountStatus, at: string): Fact[] {
   const walks = account.walks.map(({ collection, listId, startedAt, pages, items }) => {
     const where = `${collection}${listId === null ? '' : `, list ${listId}`}`;
-    return `${where}: ${countOf(items, 'row')} in ${countOf(pages, 'page')}, begun ${age(startedAt, at)}`;
+    return `${where}: ${countOf(items, 'row')} in ${countOf(pages, 'page')}, started ${age(startedAt, at)}`;
   });
   const sent = submissionWords(account.submissions);
   return [
@@ -154,11 +154,11 @@ export function accountFacts(account: AccountStatus, at: string): Fact[] {
 
 const REGISTRATION: Readonly<Record<AccountStatus['webhook']['state'], string>> = {
   none: 'none, polling only',
-  registering: 'being registered',
+  registering: 'registering',
   registered: 'registered',
-  foreign: 'another’s, polling only',
-  suspect: 'registered, but SUSPECT: signatures do not fit',
-  stopped: 'STOPPED: another program takes its place again and again',
+  foreign: 'another program’s, polling only',
+  suspect: 'registered, but SUSPECT: signatures do not match',
+  stopped: 'STOPPED: another program keeps replacing it',
 };
 
 function webhookWords(webhook: AccountStatus['webhook'], at: string): string {
@@ -166,7 +166,7 @@ function webhookWords(webhook: AccountStatus['webhook'], at: string): string {
   return [
     `${host === null ? '' : `${host}: `}${REGISTRATION[state]}`,
     ...(state === 'none' && lastEventAt === null ? [] : [`last event ${age(lastEventAt, at)}`]),
-    ...(hintsWaiting === 0 ? [] : [`${formatCount(hintsWaiting)} to be read again`]),
+    ...(hintsWaiting === 0 ? [] : [`${formatCount(hintsWaiting)} to read again`]),
   ].join('; ');
 }
 
@@ -177,7 +177,7 @@ function submissionWords(counts: AccountStatus['submissions']): string | undefin
   const waiting = list('queued', 'sending', 'held');
   const ended = list('accepted', 'rejected', 'unknown', 'cancelled');
   if (waiting === '' && ended === '') return undefined;
-  return `${waiting === '' ? 'none waits' : waiting}${ended === '' ? '' : `; in the last 24 h ${ended}`}`;
+  return `${waiting === '' ? 'none waiting' : waiting}${ended === '' ? '' : `; in the last 24 h: ${ended}`}`;
 }
 
 function budgetWords(group: AccountStatus['budgets'][number]['groups'][number], at: string): string {
@@ -185,7 +185,7 @@ function budgetWords(group: AccountStatus['budgets'][number]['groups'][number], 
   const span = until === null ? '' : `, for another ${formatSpan(Date.parse(until) - Date.parse(at))}`;
   const bound = why === null ? '' : `: ${why}${span}`;
   return [
-    `${formatCount(used)} of ${formatCount(size)} requests in 60 s, of the service’s ${formatCount(limit)}${bound}`,
+    `${formatCount(used)} of ${formatCount(size)} requests in 60 s (service limit: ${formatCount(limit)})${bound}`,
     ...(foreignUse === 0 ? [] : [`${formatCount(foreignUse)} used by others`]),
     ...(waiting === 0 ? [] : [`${formatCount(waiting)} waiting`]),
     ...(refused === 0 ? [] : [`${formatCount(refused)} refused (429)`]),
@@ -204,7 +204,7 @@ export function deletionWords(deletion: WaitingDeletion, at: string): string {
   const { rows, liveRows, since, what, byItself, due } = deletion;
   const isDue = due !== null && Date.parse(due) <= Date.parse(at);
   const when = due === null ? '' : ` (${isDue ? 'due' : age(due, at)})`;
-  return `${formatCount(rows)} of ${formatCount(liveRows)}, missed since ${age(since, at)}: ${what}; by itself: ${byItself}${when}`;
+  return `${formatCount(rows)} of ${countOf(liveRows, 'row')}, first missed ${age(since, at)}: ${what}. Meanwhile: ${byItself}${when}`;
 }
 
 export function processWords(
@@ -213,8 +213,8 @@ export function processWords(
 ): string {
   const owned = accounts.filter(({ owner }) => owner === processId).length;
   const reads = owned === 0 ? '' : `, reads ${countOf(owned, 'account')}`;
-  const heard = alive ? '' : ' (no heartbeat: gone or hanging)';
-  return `${command} ${version} on ${host}, process ${pid}, begun ${age(startedAt, at)}${reads}${heard}`;
+  const heard = alive ? '' : ' (no heartbeat: dead or hung)';
+  return `${command} ${version} on ${host}, process ${pid}, started ${age(startedAt, at)}${reads}${heard}`;
 }
 
 export function age(moment: string | null, at: string): string {

@@ -39,7 +39,7 @@ it('a token is made once, and the log says only where it is', async () => {
   expect((await stat(file)).mode & 0o777).toBe(0o600);
   expect(await token('0.0.0.0', true)).toBe(made);
   expect(hidden).toEqual([made, made]);
-  expect(logged).toEqual([expect.stringContaining(`it is in ${file}`), expect.stringContaining(file)]);
+  expect(logged).toEqual([expect.stringContaining(`a new one is in ${file}`), expect.stringContaining(file)]);
   expect(logged.join('')).not.toContain(made);
   expect(shown).toEqual([]);
 });
@@ -47,7 +47,7 @@ it('a token is made once, and the log says only where it is', async () => {
 it('a new token is shown on a terminal', async () => {
   const { token, logged, shown } = tokens();
   const made = await token('::', true);
-  expect(shown).toEqual([`token of the status page: ${made ?? ''}`]);
+  expect(shown).toEqual([`token for the status page: ${made ?? ''}`]);
   expect(logged.join('')).not.toContain(made);
 });
 
@@ -56,8 +56,10 @@ it('a token that can’t be stored is for one run: the log says what to set, and
   await writeFile(file, '');
   const { token, logged } = tokens(file);
   const made = await token('0.0.0.0');
-  expect(logged).toEqual([expect.stringMatching(/this run only, and nobody knows it .*MIRROR_STATUS_TOKEN/)]);
+  expect(logged).toEqual([
+    expect.stringMatching(/this run only \(.*\)\. It was shown nowhere\. Set MIRROR_STATUS_TOKEN/),
+  ]);
   await token('0.0.0.0', true);
-  expect(logged[1]).toMatch(/this run only \(/);
+  expect(logged[1]).toMatch(/this run only \([^)]*\)\. Set MIRROR_STATUS_TOKEN/);
   expect(logged.join('')).not.toContain(made);
 });

@@ -24,7 +24,7 @@ export async function statusAction(shell: Shell, { json = false, demo = false }:
 async function readStatus({ config, db, words }: Mirror, now: Date): Promise<StatusReport> {
   const pending = await neededMigrations({ db, folder: MIGRATIONS, version: programVersion() });
   if (pending.length > 0) {
-    const what = `the database is behind this program (${pending.join(', ')})`;
+    const what = `the database is older than this program: it lacks the migrations ${pending.join(', ')}`;
     return judge(noFacts(config, words, now), [{ cause: 'database_behind', what }]);
   }
   const missing = await whatIsMissing(db, MIGRATIONS, false);
@@ -41,10 +41,10 @@ export function describeStatus(report: StatusReport, width: number | undefined):
     const { userId, collection, remedy, examples } = each;
     const words = [
       `${userId}/${collection}: ${deletionWords(each, at)}`,
-      ...(remedy === null ? [] : [`do: ${remedy}`]),
-      ...(examples.length === 0 ? [] : [`among them ${examples.join(', ')}`]),
+      ...(examples.length === 0 ? [] : [`Examples: ${examples.join(', ')}`]),
+      ...(remedy === null ? [] : [`Fix: ${remedy}`]),
     ];
-    return `  ${printable(words.join('; '))}\n`;
+    return `  ${printable(words.join('. '))}\n`;
   });
   const errors = report.errors.map((each) => `  ${age(each.at, at)}  ${each.where}  ${printable(each.message)}\n`);
   return [
@@ -55,7 +55,7 @@ export function describeStatus(report: StatusReport, width: number | undefined):
       .filter(({ alive }) => alive)
       .map((each) => `  running: ${printable(processWords(each, report))}\n`),
     ...report.accounts.map((account) => describeAccount(account, at, width)),
-    ...(deletions.length > 0 ? ['\ndeletions that wait\n', ...deletions] : []),
+    ...(deletions.length > 0 ? ['\npending deletions\n', ...deletions] : []),
     ...(errors.length > 0 ? ['\nlast errors\n', ...errors] : []),
   ].join('');
 }

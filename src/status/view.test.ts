@@ -75,10 +75,10 @@ it('the page of an account says a cause once if all collections have it', () => 
 });
 
 it.each([
-  ['1200.50', '75.25', 'Credits 1,200.5 75.25 burnt in the last 24 h: 15 d left '],
+  ['1200.50', '75.25', 'Credits 1,200.5 75.25 used in the last 24 h: 15 d left '],
   ['10', '75', 'less than a day left'],
-  ['10', '0', 'none burnt'],
-  ['10', null, 'no history is kept'],
+  ['10', '0', 'none used'],
+  ['10', null, 'history is off'],
 ])('the page of an account says how long its credits last: %s, of which %s were burnt', (left, burntLastDay, says) => {
   const view = viewOf(sampleAccount({ credits: { left, burntLastDay } })).replaceAll(/<[^>]*>/g, '');
   expect(view.replaceAll(/\s+/g, ' ')).toContain(says);
@@ -87,7 +87,7 @@ it.each([
 
 it('the page of an account says which parts can’t be read now', () => {
   const view = String(reportView({ report: sampleReport(), userId: '42', latestRows: undefined }));
-  expect(view).toContain('This can’t be read now');
+  expect(view).toContain('This can’t be read right now');
 });
 
 it('the line of an account has no known state while the report is old', () => {
@@ -144,10 +144,10 @@ it('the latest changes link to their rows', () => {
 it('deletions that wait say how many, why, what happens, and which rows', () => {
   const view = ofReport((PAGE_STATES['deletions'] ?? sampleReport)()).replaceAll(/\s+/g, ' ');
   expect(view).toMatch(
-    /<code>research_jobs<\/code>: 12,000 of 48,210, missed since 2 h ago: the brake holds them.*sync research_jobs --full --accept-deletions/,
+    /<code>research_jobs<\/code>: 12,000 of 48,210 rows, first missed 2 h ago: the brake holds them.*sync research_jobs --full --accept-deletions/,
   );
-  expect(view).toMatch(/by itself: the next reading of them decides \(in 40 s\)/);
-  expect(view).toMatch(/by itself: the next full walk decides \(in 12 h\)/);
+  expect(view).toMatch(/Meanwhile: the next reading decides \(in 40 s\)/);
+  expect(view).toMatch(/Meanwhile: the next full walk decides \(in 12 h\)/);
   expect(view).toContain('href="rows?user=42&amp;collection=research_jobs&amp;key=48001"');
-  expect(viewOf(sampleAccount())).not.toContain('Deletions that wait');
+  expect(viewOf(sampleAccount())).not.toContain('Pending deletions');
 });

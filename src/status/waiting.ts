@@ -68,7 +68,7 @@ export function waitingDeletions(
     const isMirrored = running && account.state === 'active' && state !== 'paused';
     const sync = `research-mirror sync ${collection} --full`;
     const [what, itself, remedy] = WORDS[cause]({ collection, sync, nextFullAt, why });
-    const byItself = isMirrored ? itself : 'nothing: no daemon mirrors this collection now';
+    const byItself = isMirrored ? itself : 'nothing, because no daemon is mirroring this collection';
     const words = { what, byItself, due: isMirrored ? due : null, remedy };
     return [{ ...group, liveRows, since: since.toISOString(), ...words }];
   });
@@ -82,29 +82,31 @@ type Waiting = Record<'collection' | 'sync', string> & Record<'nextFullAt' | 'wh
 /** What is wrong, what happens by itself, and the remedy. */
 const WORDS: Readonly<Record<WaitingDeletion['cause'], (of: Waiting) => [string, string, string | null]>> = {
   refused: ({ collection, sync, why }) => [
-    `Postgres refuses to delete rows of ${collection} that are gone: ${why ?? 'no reason is known'}`,
+    `Postgres refuses to delete rows of ${collection} that are gone: ${why ?? 'the reason is unknown'}`,
     PROBLEMS.deletions_refused[0],
-    `take away what keeps them (rows of another table that refer to them, a constraint, a trigger), or keep deleted rows for references (MIRROR_DELETES=soft); then ${sync}`,
+    `remove what keeps them (rows of another table that refer to them, a constraint, a trigger), or set MIRROR_DELETES=soft to keep deleted rows for references; then run "${sync}"`,
   ],
   brake: ({ sync }) => [
-    `the brake holds them: more than ${FREE_ROWS} rows and more than ${FREE_SHARE * 100} % of the collection within a day look like a fault of the service`,
+    `the brake holds them, because more than ${FREE_ROWS} rows and more than ${FREE_SHARE * 100} % of the collection within a day look like a fault of the service`,
     PROBLEMS.deletions_blocked[0],
-    `if they are gone on purpose: ${sync} --accept-deletions`,
+    `if they were deleted on purpose, run "${sync} --accept-deletions"`,
   ],
   item_without_id: ({ collection }) => [
-    'an item without a usable ID stands in their list: it may be any of them, and what it stands on proves nothing',
-    'they are judged again once the service has given the item an ID, or has it no more',
-    `research-mirror quarantine list ${collection}`,
+    'their list has an item without a usable ID. It may be any of them, so no answer that contains it proves anything',
+    'they are checked again once the service gives the item an ID or removes it',
+    `run "research-mirror quarantine list ${collection}" to see the item`,
   ],
   second_proof: () => [
-    'two readings have to say the same of them, at least MIRROR_SETTLE apart',
-    'the next reading of them decides',
+    'two readings, at least MIRROR_SETTLE apart, must agree on them',
+    'the next reading decides',
     null,
   ],
   full_walk: ({ sync, nextFullAt }) => [
-    'only a full walk can prove them gone: they were read again in vain, or the order of their list is not known',
-    nextFullAt === null ? 'nothing: no full walk is due (MIRROR_FULL_CRON)' : 'the next full walk decides',
-    nextFullAt === null ? sync : null,
+    'only a full walk can prove them gone: another reading proved nothing, or the order of their list is unknown',
+    nextFullAt === null
+      ? 'nothing, because no full walk is scheduled (MIRROR_FULL_CRON)'
+      : 'the next full walk decides',
+    nextFullAt === null ? `run "${sync}"` : null,
   ],
 };
 
@@ -134,10 +136,10 @@ export async function waitingFields(
     const more = count > fields.length ? ` and ${count - fields.length} more` : '';
     return {
       cause: 'fields_waiting',
-      what: `new fields of ${collection} have no column: MIRROR_SCHEMA_DRIFT is freeze`,
+      what: `new fields of ${collection} have no column, because MIRROR_SCHEMA_DRIFT=freeze`,
       where: `${collection} (${names}${more})`,
       since: since.toISOString(),
-      remedy: `"research-mirror columns accept ${collection}" makes columns for them`,
+      remedy: `run "research-mirror columns accept ${collection}" to add columns for them`,
     };
   });
 }

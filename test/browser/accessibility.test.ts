@@ -101,7 +101,7 @@ describe.runIf(isBrowserTested())('by keyboard', () => {
   it('the first stop leads past what stands above', async () => {
     const page = await open(() => sampleReport());
     await page.keyboard.press('Tab');
-    expect(await page.evaluate('document.activeElement.textContent')).toBe('Skip to the status');
+    expect(await page.evaluate('document.activeElement.textContent')).toBe('Skip to the content');
     await page.keyboard.press('Enter');
     expect(await page.evaluate('document.activeElement.id')).toBe('content');
   });

@@ -113,7 +113,7 @@ describe.runIf(isBrowserTested())('the status page', () => {
     // Loaded again meanwhile, it says the same.
     await page.reload();
     await page.locator('#live.off').waitFor();
-    expect(await page.locator('.headline').innerText()).toContain('What follows is old: as of 12:00:00 UTC');
+    expect(await page.locator('.headline').innerText()).toContain('The figures and ages below are from 12:00:00 UTC');
     expect(await page.locator('.account').innerText()).toContain('100');
     answers = true;
     await page.locator('#live.on', { hasText: /^live$/ }).waitFor();
@@ -165,7 +165,7 @@ it.runIf(isBrowserTested()).each([
     for (let stop = 0; stop < 3; stop += 1) await page.keyboard.press('Tab');
     await page.keyboard.type(ID);
     await page.keyboard.press('Enter');
-    await page.getByRole('heading', { name: '1 found' }).waitFor();
+    await page.getByRole('heading', { name: '1 result' }).waitFor();
     expect(await page.getByRole('searchbox', { name: 'Search' }).inputValue()).toBe(ID);
     const result = page.getByRole('link', { name: ID });
     await result.focus();
@@ -182,11 +182,11 @@ it.runIf(isBrowserTested()).each([
     await page.getByRole('link', { name: 'all list_items' }).click();
     await page.getByRole('heading', { name: 'list_items of account 42' }).waitFor();
     await page.getByRole('link', { name: 'completed' }).first().click();
-    await page.getByText('with the state completed').waitFor();
+    await page.getByText('state completed').waitFor();
     await page.getByRole('link', { name: 'research-mirror' }).click();
     expect(await page.locator('h1').innerText()).toBe('The mirror is healthy');
     await page.goto(`${url}rows?user=42&collection=lists&key=999`);
-    await page.getByRole('link', { name: 'back to the status page' }).click();
+    await page.getByRole('link', { name: 'Back to the status page' }).click();
     expect(await page.locator('h1').innerText()).toBe('The mirror is healthy');
     // Leaving the status page may cut what it has just asked for.
     expect(complaints.filter((each) => !each.endsWith('?view failed') && !each.includes('404'))).toEqual([]);

@@ -26,7 +26,7 @@ describe('migrate', () => {
     expect(status.code).toBe(1);
     expect(JSON.parse(status.stdout)).toMatchObject({
       healthy: false,
-      problems: [{ cause: 'database_behind', remedy: '"research-mirror migrate"' }],
+      problems: [{ cause: 'database_behind', remedy: 'run "research-mirror migrate"' }],
     });
     const done = await run('migrate', '--json');
     expect(done.code).toBe(0);
@@ -159,7 +159,7 @@ describe('status', () => {
     expect(JSON.parse(stdout)).toMatchObject({
       healthy: true,
       problems: [],
-      notes: ['no daemon runs: the mirror stays as it is'],
+      notes: ['no daemon is running: the mirror stays as it is'],
       accounts: [
         {
           userId: '42',

@@ -40,11 +40,11 @@ describe('MIRROR_SCHEMA_DRIFT=freeze', () => {
       expect.objectContaining({ affects: ['lists ("note.text")'] }),
       {
         cause: 'fields_waiting',
-        what: 'new fields of research_jobs have no column: MIRROR_SCHEMA_DRIFT is freeze',
+        what: 'new fields of research_jobs have no column, because MIRROR_SCHEMA_DRIFT=freeze',
         since: expect.any(String) as string,
         affects: ['research_jobs ("A size", "colour")'],
-        byItself: 'they stay in _raw, and everything else is mirrored',
-        remedy: '"research-mirror columns accept research_jobs" makes columns for them',
+        byItself: 'their values stay in _raw; everything else is mirrored',
+        remedy: 'run "research-mirror columns accept research_jobs" to add columns for them',
       },
     ]);
   });

@@ -29,7 +29,7 @@ describe('whether a delivery could be stored now', () => {
   it('is shown by heartbeats, each of which commits a write', async () => {
     expect(await ready()).toEqual({ ok: true });
     const no = (why: string) => ({ ok: false, why: expect.stringContaining(why) as string });
-    expect(await ready(-5_000)).toEqual(no('takes no heartbeat: the last one ran out 5 s ago'));
+    expect(await ready(-5_000)).toEqual(no('no heartbeat reaches the database: the last one expired 5 s ago'));
     expect(await ready(-Infinity)).toEqual(no('is starting'));
   });
 

@@ -90,7 +90,7 @@ it('each configured key counts in one state, and useless keys are named', async 
   const command = await lookAtKeys(all, database.db, undefined, []);
   expect(command.counts).toEqual({ good: 2, refused: 1, moved: 1, unasked: 1 });
   expect(command.findings).toMatchObject([
-    { cause: 'key_refused', what: expect.stringMatching(/^the 4th of MIRROR_API_KEY .*: 401$/) as string },
+    { cause: 'key_refused', what: expect.stringMatching(/^the 4th key in MIRROR_API_KEY .*: 401$/) as string },
     { cause: 'account_moved' },
   ]);
   // A stopped account reports these itself.
@@ -103,7 +103,7 @@ it('each configured key counts in one state, and useless keys are named', async 
   const daemon = { runners: () => [runner], unknownKeys: () => unknownKeys } as never;
   const known = await lookAtKeys(all, database.db, daemon, []);
   expect(known.counts).toEqual({ good: 1, refused: 2, moved: 1, unasked: 1 });
-  expect(known.findings[0]?.what).toMatch(/^the 5th of MIRROR_API_KEY .*: no answer$/);
+  expect(known.findings[0]?.what).toMatch(/^the 5th key in MIRROR_API_KEY .*: no answer$/);
 
   expect(await lookAtKeys({ service: undefined }, database.db, undefined, [])).toEqual({
     counts: null,

@@ -20,7 +20,7 @@ export function sampleReport(changes: Partial<StatusReport> = {}): StatusReport 
     at: AT,
     healthy: true,
     problems: [],
-    notes: ['no daemon runs: the mirror stays as it is'],
+    notes: ['no daemon is running: the mirror stays as it is'],
     service: 'https://service.example',
     database: 'embedded Postgres, port 54329',
     databaseBytes: 123_456_789,
@@ -52,8 +52,8 @@ export function sampleProblem(changes: Partial<Problem> = {}): Problem {
     what: 'polls are late',
     since: before(600),
     affects: ['42/lists'],
-    byItself: 'nothing: no daemon runs',
-    remedy: '"research-mirror start"',
+    byItself: 'nothing, because no daemon is running',
+    remedy: 'run "research-mirror start"',
     ...changes,
   };
 }

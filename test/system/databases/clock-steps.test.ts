@@ -53,7 +53,7 @@ describe.runIf(isFaketimeTested())('the database’s clock steps under a lone da
     expect(await daemon.stop('SIGKILL')).toMatchObject({ signal: 'SIGKILL' });
     await stepClock(cluster, -HOUR);
     const late = await system.run(['status']);
-    expect(late.stdout).toMatch(/nothing was read since the database’s clock went back.*no daemon runs/s);
+    expect(late.stdout).toMatch(/nothing has been read since the database’s clock went back.*no daemon is running/s);
     expect(late.code).toBe(1);
     const next = await system.daemon();
     await polled();
