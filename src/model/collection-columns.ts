@@ -19,7 +19,7 @@ interface Description {
 /**
  * The columns of `_collections`, `freshness` and `data_quality`. The status report, metrics, page and text follow from
  * this list; the JSON has its order. A new column needs an entry here, a migration, code that writes it, and its name
- * in docs/tables.md.
+ * in docs/mirror-tables.md.
  */
 export const COLLECTION_COLUMNS = [
   {

@@ -62,7 +62,7 @@ export function readKey(keyType: KeyType, source: string | undefined): KeyReadin
 
 /**
  * Hash by which a forgotten row is recognized: SHA-256 of the table's name, a colon, and the row's `_key`, hexadecimal,
- * as SQL can compute it (docs/recipes.md).
+ * as SQL can compute it (docs/feeds.md).
  * @param key '' for all items of the scope's list
  */
 export function forgottenHash({ userId, collection, parent }: Scope, key: string): string {

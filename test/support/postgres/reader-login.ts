@@ -4,7 +4,7 @@ import { ask } from './on-connection.ts';
 export type ReaderLogin = Awaited<ReturnType<typeof createReaderLogin>>;
 
 /**
- * A login that may do at `url` what the groups may, by default read the mirror, as docs/tables.md has a DBA make them.
+ * A login that may do at `url` what the groups may, by default read the mirror, as docs/connect.md has a DBA make them.
  * @param url of a superuser
  */
 export async function createReaderLogin(url: string, groups: readonly string[] = ['mirror_reader']) {

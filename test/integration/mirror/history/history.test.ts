@@ -80,7 +80,7 @@ describe('a field that is never stored (MIRROR_EXCLUDE_FIELDS)', () => {
     expect(await traces(account)).toBe(0);
   });
 
-  it('is removed from rows as soon as they are read, and from versions by the recipe of docs/recipes.md', async () => {
+  it('is removed from rows as soon as they are read, and from versions by the recipe of docs/privacy.md', async () => {
     const before = await newAccount();
     const [one, two] = [1, 2].map((id) => `{"bulk_job_id":${id},"n":1,"secret":"hidden"}`);
     await before.page('bulk_research_jobs', `[${one},${two}]`);
