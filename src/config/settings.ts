@@ -63,7 +63,8 @@ export const SETTINGS = {
       secret: 'url',
     }),
     directUrl: optional('DATABASE_URL_DIRECT', 'none', parseDatabaseUrl, {
-      means: 'the way around a transaction pooler, for migrations and LISTEN ([database](databases.md#embedded-or-your-own))',
+      means:
+        'the way around a transaction pooler, for migrations and LISTEN ([database](databases.md#embedded-or-your-own))',
       secret: 'url',
     }),
   },
@@ -75,7 +76,8 @@ export const SETTINGS = {
     means: 'folder of the embedded Postgres, of the status token, and of what long walks saw',
   }),
   pgBin: optional('MIRROR_PG_BIN', 'the one that npm brings', values.parsePostgresFolder, {
-    means: "folder of a PostgreSQL 15 to 18 of the machine's, as the embedded one ([database](databases.md#embedded-or-your-own))",
+    means:
+      "folder of a PostgreSQL 15 to 18 of the machine's, as the embedded one ([database](databases.md#embedded-or-your-own))",
   }),
   pgPort: setting('MIRROR_PG_PORT', '54329', values.parsePort, {
     means: 'port of the embedded Postgres, on loopback; 0 takes a free one',
