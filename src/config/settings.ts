@@ -189,7 +189,7 @@ export const SETTINGS = {
   notify: {
     url: optional('MIRROR_NOTIFY_URL', 'none', parseNotifyUrl, {
       means:
-        "gets a signed POST when a problem begins and one when it ends, a chat's incoming webhook as it is ([messages](watch.md#send-problems-to-a-chat))",
+        "gets a signed POST when a problem begins and one when it ends, a chat's incoming webhook as it is ([messages](messages.md))",
       secret: 'text',
     }),
     secret: optional('MIRROR_NOTIFY_SECRET', 'required with the URL', values.parseSigningSecret, {
