@@ -22,6 +22,18 @@ it('alerts say how grave they are, what they mean, and where the entry is', () =
   }
 });
 
+it('alerts are all in the table of docs/metrics.md, as grave as they are', () => {
+  const table = readFileSync(join(ROOT, 'docs', 'metrics.md'), 'utf8');
+  const rows = [...table.matchAll(/^\| \[`(ResearchMirror\w+)`\]\(runbook\.md#(\w+)\) \|.*\| (\w+) \|$/gm)];
+  const told = rows.map(([, name = '', anchor, severity]) => ({ name, anchor, severity }));
+  const known = alerts().map(({ name, text }) => {
+    const [, severity] = /^ *severity: (\w+)$/m.exec(text) ?? [];
+    return { name, anchor: name.toLowerCase(), severity };
+  });
+  const byName = (a: { name: string }, b: { name: string }): number => (a.name < b.name ? -1 : 1);
+  expect(told.toSorted(byName)).toEqual(known.toSorted(byName));
+});
+
 it('alerts each have a test in which they fire', () => {
   const tested = readFileSync(ALERT_TESTS_FILE, 'utf8');
   const fires = (name: string): boolean =>

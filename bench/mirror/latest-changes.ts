@@ -1,5 +1,5 @@
 /**
- * What the status page's latest changes and waiting deletions cost the database (docs/deletions.md, "Latest changes, and deletions that wait"):
+ * What the status page's latest changes and waiting deletions cost the database (docs/watch.md, "The status page"):
  * each is asked again every few seconds while a page is open and rows change. Rows are filled in by SQL: one account
  * with `--jobs` research jobs and a fifth as many list items, 5,000 of the jobs changed since; then a first load of
  * 100,000 rows in the last ten minutes; then 200,000 suspected deletions.

@@ -122,17 +122,17 @@ export const SETTINGS = {
   }),
   schemaDrift: setting('MIRROR_SCHEMA_DRIFT', 'add', parseChoice(['add', 'freeze', 'raw']), {
     means:
-      'what happens to new fields: `add` makes columns for them, `raw` keeps them in `_raw` only, `freeze` does so until you [accept them](columns.md#new-fields-that-wait-for-you)',
+      'what happens to new fields: `add` makes columns for them, `raw` keeps them in `_raw` only, `freeze` does so until you [accept them](columns.md#accept-new-fields)',
   }),
   ignoreFields: setting('MIRROR_IGNORE_FIELDS', '', values.parseFields(true), {
     means: '`collection.field,…` whose change alone is no change; setting it changes no row',
   }),
   excludeFields: setting('MIRROR_EXCLUDE_FIELDS', '', values.parseFields(false), {
     means:
-      '`collection.field,…`, or `collection.**.field` at any depth: never stored, not in `_raw`, events or ended submissions either ([privacy](privacy.md#fields-that-are-left-out-or-hashed))',
+      '`collection.field,…`, or `collection.**.field` at any depth: never stored, not in `_raw`, events or ended submissions either ([privacy](privacy.md#leave-fields-out-or-hash-them))',
   }),
   hashFields: setting('MIRROR_HASH_FIELDS', '', values.parseFields(false), {
-    means: 'the same, stored as HMAC-SHA256 of the value ([privacy](privacy.md#fields-that-are-left-out-or-hashed))',
+    means: 'the same, stored as HMAC-SHA256 of the value ([privacy](privacy.md#leave-fields-out-or-hash-them))',
   }),
   hashKey: optional('MIRROR_HASH_KEY', 'required with the fields', values.parseHashKey, {
     means: 'key of these hashes: 32 characters at least, always the same ones',
@@ -189,7 +189,7 @@ export const SETTINGS = {
   notify: {
     url: optional('MIRROR_NOTIFY_URL', 'none', parseNotifyUrl, {
       means:
-        "gets a signed POST when a problem begins and one when it ends, a chat's incoming webhook as it is ([messages](watch.md#messages))",
+        "gets a signed POST when a problem begins and one when it ends, a chat's incoming webhook as it is ([messages](messages.md))",
       secret: 'text',
     }),
     secret: optional('MIRROR_NOTIFY_SECRET', 'required with the URL', values.parseSigningSecret, {

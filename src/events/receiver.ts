@@ -38,7 +38,7 @@ const REFUSALS = {
 } as const;
 
 /**
- * An answer to a delivery or to another request to its listener (docs/webhooks.md, "Set them up").
+ * An answer to a delivery or to another request to its listener (docs/webhooks.md, "What the listener answers").
  * @param text for people; says nothing that a forger could use
  * @param refused why a delivery is not taken; undefined: it is
  */

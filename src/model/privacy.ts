@@ -21,7 +21,7 @@ export const KEY_FIELDS: ReadonlySet<string> = new Set(
   ),
 );
 
-/** Collections whose fields an operation's payload and answer may contain (docs/privacy.md, "Fields that are left out or hashed"). */
+/** Collections whose fields an operation's payload and answer may contain (docs/privacy.md, "Events and operations"). */
 export const COLLECTIONS_OF: Readonly<Record<OperationName, readonly CollectionName[]>> = {
   research: ['research_jobs'],
   sequence: ['research_jobs'],

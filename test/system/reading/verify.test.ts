@@ -135,7 +135,7 @@ describe('verify', () => {
     expect(sample).toMatchObject({ sample: 10_000, ...counts });
     expect(keysOf(sample, 'extra')).toEqual(tampered.added.toSorted());
 
-    // As docs/check.md says how to mend it.
+    // As docs/verify.md says how to mend it.
     await system.db.query(`update mirror.research_jobs set _hash = '' where job_id = any($1)`, [different]);
     const env = { MIRROR_SETTLE: '1s' };
     // Where the order earns trust by these changes, the proofs begin again: it may take a second reading.
