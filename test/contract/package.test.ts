@@ -186,7 +186,7 @@ describe.runIf(REGISTRY)('the package on a machine', () => {
   });
 
   it.each([
-    [20, "2: research-mirror can't start, it needs Node 24 or newer, this is v20."],
+    [20, "2: research-mirror can't start: it needs Node 24 or newer, and this is v20."],
     [24, 'v24.'],
   ])('without the pinned one, with Node %i there: %s', async (major, outcome) => {
     rmSync(join(modules, PLATFORM ?? ''), { recursive: true, force: true });

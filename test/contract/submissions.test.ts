@@ -87,7 +87,7 @@ describe('submissions', () => {
     ['nothing to cancel', ['cancel'], 'which ones?'],
     ['options of another action', ['cancel', '1', '--state', 'queued'], 'cancel has no option --state'],
     ['IDs where there are none', ['release', '1'], 'submissions release takes no IDs'],
-    ['a filter beside --show', ['--show', '1', '--limit', '2'], '--show goes without --limit'],
+    ['a filter beside --show', ['--show', '1', '--limit', '2'], "--show can't be combined with --limit"],
     ['a limit that is none', ['--limit', '0'], '--limit: "0" must be a whole number from 1'],
   ]);
 });

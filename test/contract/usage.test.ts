@@ -50,7 +50,7 @@ describe('wrong usage', () => {
     ['too many arguments', ['sql', 'select', '1'], 'too many arguments'],
     ['an empty query', ['sql', ' '], 'the query is empty'],
     ['two formats', ['sql', 'select 1', '--csv', '--json'], '--csv and --json exclude each other'],
-    ['a removed command', ['export', 'lists', '--parquet', '-o', 'x'], 'export was removed: "research-'],
+    ['a removed command', ['export', 'lists', '--parquet', '-o', 'x'], 'export was removed: use "research-'],
     ['shards that are none', ['distribute', '--shards', 'x'], '--shards: "x" must be a whole number'],
     ['a time-out that is none', ['sql', 'select 1', '--timeout', '5'], '--timeout: "5" is not a duration'],
     ['an unknown collection', ['sync', 'lsits'], 'no such collection: "lsits" (did you mean lists?)'],
@@ -130,7 +130,7 @@ describe('a data folder that can’t be used', () => {
     const { code, stderr } = await runProgram(['status'], { cwd, env });
     expect({ code, stderr }).toEqual({
       code: 3,
-      stderr: expect.stringMatching(/^research-mirror: there is no mirror in .* yet: .*\n$/) as string,
+      stderr: expect.stringMatching(/^research-mirror: there is no mirror in .* yet\. .*\n$/) as string,
     });
   });
 });
