@@ -65,7 +65,7 @@ describe('accounts', () => {
   });
 
   wrongUsage('accounts', [
-    ['an action there is not', ['lists'], `can't "lists" (did you mean list?)`],
+    ['an action there is not', ['lists'], `has no action "lists" (did you mean list?)`],
     ['no account to be moved', ['move'], 'accounts move: which account?'],
     ['one that is no number', ['move', 'me'], '"me" is not a user_id'],
     ['options of another action', ['move', '42', '--demo'], 'accounts move has no option --demo'],

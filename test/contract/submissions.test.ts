@@ -81,7 +81,7 @@ describe('submissions', () => {
   });
 
   wrongUsage('submissions', [
-    ['an action there is not', ['lsit'], `can't "lsit" (did you mean list?)`],
+    ['an action there is not', ['lsit'], `has no action "lsit" (did you mean list?)`],
     ['a state there is not', ['--state', 'quued'], '(did you mean queued?)'],
     ['an ID that is none', ['cancel', '12a'], '"12a" is no ID'],
     ['nothing to cancel', ['cancel'], 'which ones?'],
