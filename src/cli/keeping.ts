@@ -133,8 +133,8 @@ export const KEEPING: Readonly<Record<string, Definition>> = {
   forget: {
     summary: "erase a person's or company's rows for good",
     description:
-      'Erases rows by their keys: the row, its versions, the events and quarantined items about it, and what submissions that ' +
-      'name it sent and received. A list goes with its items. A hash of the key is kept, so that no walk and no event ' +
+      'Erases rows by their keys: the row, its versions, the events and quarantined items about it, and what submissions ' +
+      'about it sent and received. A list goes with its items. A hash of the key is kept, so that no walk and no event ' +
       'brings the row back. Works while a daemon runs. What was copied elsewhere (copies, backups, replicas) stays there.',
     arguments: {
       '[table]': 'research_jobs, bulk_research_jobs, lists, list_items or watchlist',
@@ -193,7 +193,7 @@ export const KEEPING: Readonly<Record<string, Definition>> = {
   sandbox: {
     summary: 'run the emulated service, to try things out and to test against',
     description:
-      'Runs the emulated service until Ctrl-C: the whole interface, with made-up companies, and a switch for everything that ' +
+      'Runs the emulated service until Ctrl-C: the whole API, with made-up companies, and a switch for everything that ' +
       'may differ between services. The control API (truth, counters, changes, clock, faults) listens on another port.',
     // The sandbox validates its switches, so that all problems are reported at once.
     options: {
