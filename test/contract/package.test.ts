@@ -99,7 +99,7 @@ describe('the package', () => {
 
   it('runs the demo: emulated service, embedded Postgres, daemon, page and metrics', async () => {
     const demo = startProgram(['demo'], installed);
-    await demo.until('Ctrl-C ends it');
+    await demo.until('Ctrl-C ends the demo');
     const page = /status page\s+(http:\S+)/.exec(demo.output())?.[1] ?? '';
     expect(await (await fetch(page)).text()).toContain('<!doctype html>');
     const report = (await (await fetch(new URL('/api/status', page))).json()) as { version: string };
