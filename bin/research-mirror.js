@@ -27,12 +27,12 @@ const { main, cache, needs } = chooseProgram();
 const node = chooseNode();
 const youngIsSet = /semi-space/.test(`${process.execArgv.join(' ')} ${process.env['NODE_OPTIONS'] ?? ''}`);
 if (!needs.every(resolved)) {
-  refuse(`its packages are not installed: run "npm ci" in ${root}`);
+  refuse(`its packages are not installed. Run "npm ci" in ${root}`);
 } else if (node === undefined) {
   refuse(
-    `it needs Node ${OLDEST_NODE} or newer, this is ${process.version} on ${process.platform}-${process.arch}: ` +
-      `put a newer one on the PATH, or run "npm ci" in ${root} (it brings Node 26 as an optional dependency; do not ` +
-      'pass --omit=optional). On Windows use WSL2 or Docker.',
+    `it needs Node ${OLDEST_NODE} or newer, and this is ${process.version} on ${process.platform}-${process.arch}. ` +
+      `Put a newer Node on the PATH, or run "npm ci" in ${root}, which brings Node 26 as an optional dependency (do not ` +
+      'pass --omit=optional). On Windows, use WSL2 or Docker.',
   );
 } else if (node === process.execPath && (youngIsSet || realpathSync(process.argv[1]) !== self)) {
   // The image sets by NODE_OPTIONS what can't be set later. A program that imports this file stays this process.
@@ -57,7 +57,9 @@ function chooseProgram() {
   if (!existsSync(stamp)) return sources;
   if (readFileSync(stamp, 'utf8').trim() === sourceHash(root)) return bundle;
   if (/^(debug|trace)$/i.test(process.env['LOG_LEVEL'] ?? '')) {
-    process.stderr.write('research-mirror: dist/program is of other sources, which run unbuilt: "npm run build"\n');
+    process.stderr.write(
+      'research-mirror: dist/program was built from other sources, so the sources run unbuilt. Run "npm run build".\n',
+    );
   }
   return sources;
 }
@@ -90,7 +92,7 @@ function majorOf(node) {
 }
 
 function refuse(why) {
-  process.stderr.write(`research-mirror can't start, ${why}\n`);
+  process.stderr.write(`research-mirror can't start: ${why}\n`);
   process.exitCode = EXIT_USAGE;
 }
 

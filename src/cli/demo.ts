@@ -49,7 +49,7 @@ export async function demoAction(shell: Shell) {
   try {
     const sandbox = await startDemoService(folder, shell);
     if (sandbox === undefined) {
-      progress.say(`a demo runs here already:\n${await addressLines(folder)}\n`);
+      progress.say(`a demo is already running here:\n${await addressLines(folder)}\n`);
       return EXIT.DONE;
     }
     try {
@@ -82,8 +82,8 @@ async function runDemo(shell: Shell, config: ServiceConfig, sandbox: Sandbox, pr
   // then, which must not look like a defect.
   if ((await embeddedState(config.dataDir)) === 'running') {
     progress.say(
-      "the demo's database runs already (another command uses it, or a demo was killed): " +
-        'mirroring goes on as soon as nobody else does it',
+      "the demo's database is already running (another command uses it, or a demo was killed). " +
+        'Mirroring continues as soon as no other process mirrors the account.',
     );
   }
   const lines = await addressLines(config.dataDir);
@@ -119,13 +119,13 @@ function welcome(addresses: string, dataDir: string): string {
     '    npx research-mirror sql "select status, count(*) from research_jobs_live group by status"',
     '    npx research-mirror status',
     '    npx research-mirror events',
-    '    npx research-mirror verify research_jobs watchlist    (some seconds; all of it: some minutes)',
+    '    npx research-mirror verify research_jobs watchlist    (takes seconds; without names, minutes)',
     '',
-    '  Prepared in it: a service that is two weeks old, an item that can’t be mirrored (quarantine), and a list that the',
-    '  service deletes once it is mirrored',
-    '  (sql "select list_id, _deleted_at from lists"; two minutes).',
+    '  The demo has a service with two weeks of data, an item that can’t be mirrored (quarantine), and a list that the',
+    '  service deletes after it is mirrored',
+    '  (sql "select list_id, _deleted_at from lists", after two minutes).',
     '',
-    `  Ctrl-C ends it; the next demo goes on with its data, or anew once ${shortPath(dataDir)} is removed.`,
+    `  Ctrl-C ends the demo. The next one continues with its data; to start over, remove ${shortPath(dataDir)}.`,
     '',
   ].join('\n');
 }
@@ -168,14 +168,14 @@ const PATIENCE = 10_000;
 async function startDemoService(folder: string, shell: Shell): Promise<Sandbox | undefined> {
   await ensureWritableFolder(folder);
   if (existsSync(join(folder, 'epoch')))
-    throw new Unusable(`${shortPath(folder)} is of research-mirror 0.1: begin anew by removing it`);
+    throw new Unusable(`research-mirror 0.1 made ${shortPath(folder)}. Remove that folder to start over.`);
   const world = await worldOf(folder, shell);
   const port = await mirror.portOf(folder, mirror.SERVICE_PORT);
   if (!(await isPortFree(port))) {
     if (await isDemo(port, shell.signal)) return undefined;
     throw new Unusable(
-      `something else uses port ${port}, at which the demo's mirror knows its service (${shortPath(join(folder, mirror.SERVICE_PORT))}): ` +
-        `stop what uses it, or begin anew by removing the folder ${shortPath(folder)}`,
+      `another program uses port ${port}, where the demo's mirror expects its service (${shortPath(join(folder, mirror.SERVICE_PORT))}). ` +
+        `Stop that program, or remove the folder ${shortPath(folder)} to start over.`,
     );
   }
   // Only now, since another demo that runs has this port, too.

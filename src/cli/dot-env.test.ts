@@ -23,12 +23,12 @@ it('.env may begin with a byte order mark, or be missing', () => {
 });
 
 it.each([
-  ['A=1\nMIRROR_API_KEY abc\nB="x\ny"\nwhat\n', '.env: line 2, 5 says nothing'],
-  [Buffer.from('\ufeffA=1\n', 'utf16le'), 'save it as UTF-8'],
-  [Buffer.from('A=Gew\xfcrz\n', 'latin1'), 'save it as UTF-8'],
+  ['A=1\nMIRROR_API_KEY abc\nB="x\ny"\nwhat\n', '.env: line 2, 5 sets nothing'],
+  [Buffer.from('\ufeffA=1\n', 'utf16le'), 'Save it as UTF-8'],
+  [Buffer.from('A=Gew\xfcrz\n', 'latin1'), 'Save it as UTF-8'],
   // Names that only look like ones.
-  ['MIRROR_SCHEMA=a\n\u200bMIRROR_SUBMIT=off\n', 'no variable is called'],
-  ['MIRROR_SCHEMA=a\nMIRROR SUBMIT=off\n', 'no variable is called'],
+  ['MIRROR_SCHEMA=a\n\u200bMIRROR_SUBMIT=off\n', 'is not a variable name'],
+  ['MIRROR_SCHEMA=a\nMIRROR SUBMIT=off\n', 'is not a variable name'],
 ])('.env refuses what would set nothing: %j', (text, why) => {
   expect(() => read(text)).toThrow(why);
 });

@@ -22,14 +22,14 @@ export function dotEnvAdditions(env: Environment, path = '.env'): Record<string,
     .split('\n')
     .flatMap((line, index) => (/^\s*(#.*)?$|=/.test(line.replace('\r', '')) ? [] : [index + 1]));
   if (slips.length > 0) {
-    throw new InvalidConfig([`.env: line ${slips.join(', ')} says nothing (NAME=value, or a comment after #)`]);
+    throw new InvalidConfig([`.env: line ${slips.join(', ')} sets nothing. Write NAME=value, or a comment after #.`]);
   }
   const variables = Object.entries(parseEnv(text));
   const strange = variables.map(([name]) => name).filter((name) => !/^[\x21-\x7e]+$/.test(name));
   if (strange.length > 0) {
     const names = strange.map((name) => JSON.stringify(name).slice(0, 80)).join(', ');
     throw new InvalidConfig([
-      `.env: no variable is called ${names}: write NAME=value, the name in plain letters, digits and _`,
+      `.env: ${names} is not a variable name. Write NAME=value, with plain letters, digits and _ in the name.`,
     ]);
   }
   const additions: Record<string, string> = {};

@@ -30,7 +30,7 @@ async function bringUp(shell: Shell, db: Db, check: boolean, json: boolean) {
   if (!check && drops !== undefined && !pending.some(({ name }) => name.startsWith('0001_'))) {
     complain(
       shell,
-      `${drops.name} drops what programs before ${drops.oldestProgram} use: once it is made, the way back to them is a restore of a backup from before`,
+      `${drops.name} drops what programs before ${drops.oldestProgram} use. To go back to them later, you need to restore a backup from before this migration.`,
     );
   }
   const { applied, waiting } = check

@@ -4,56 +4,57 @@ import { USUAL_LIMITS } from '../terminal/given.ts';
 import { type Definition, DEMO, JSON_ON_STDOUT } from '../terminal/shell.ts';
 
 const COLLECTIONS = {
-  '[collection...]': `which ones; default: MIRROR_COLLECTIONS (${COLLECTION_NAMES.join(', ')})`,
+  '[collection...]': `collections (${COLLECTION_NAMES.join(', ')}); default: MIRROR_COLLECTIONS`,
 };
-const RUNNING_DEMO = { '--demo': "the demo's mirror, while it runs" };
+const RUNNING_DEMO = { '--demo': "use the demo's mirror, while the demo runs" };
 
 export const MIRRORING: Readonly<Record<string, Definition>> = {
   start: {
-    summary: 'the daemon: mirror, and keep the mirror current',
+    summary: 'start the daemon: mirror the account, and keep the mirror current',
     description:
-      'The daemon: brings the database to this version, checks the keys, registers the webhooks, polls the service, sends what ' +
-      'is queued and serves the status page. ' +
-      'Needs MIRROR_API_URL and MIRROR_API_KEY, in the environment or in .env. Its log goes to stdout.',
+      'Brings the database to this version, checks the keys, registers the webhooks, polls the service, sends queued ' +
+      'submissions and serves the status page, until it is stopped. Needs MIRROR_API_URL and MIRROR_API_KEY, in the ' +
+      'environment or in .env. The log goes to stdout.',
     examples: [
       ['MIRROR_API_URL=https://api.example.com MIRROR_API_KEY=… research-mirror start', 'embedded Postgres'],
-      ['DATABASE_URL=postgres://… research-mirror start', 'your own Postgres; the rest from .env'],
+      ['DATABASE_URL=postgres://… research-mirror start', 'your own Postgres, other settings from .env'],
     ],
     load: async () => (await import('./start.ts')).startAction,
   },
   sync: {
-    summary: 'one pass over the service now, with progress',
+    summary: 'run one pass over the service now, with progress',
     description:
-      'One pass now. Ends with 0 when the mirror holds all new rows, and all changes of rows that may still change, ' +
-      'as of its beginning; with --full everything, deletions included (less MIRROR_SETTLE, by which the service’s ' +
-      'replicas may lag): what is missing is read again after that time; 1 tells that the brake holds deletions back, or that Postgres refuses rows, ' +
-      '3 that it could not be made sure. Beside a running daemon, the daemon does the work.',
+      'Runs one pass over the service. Ends with 0 when the mirror holds all new rows, and all changes of rows that may ' +
+      'still change, as of the beginning of the pass. With --full, 0 means that it holds everything, deletions included, as ' +
+      'of MIRROR_SETTLE before the beginning, because replicas of the service may lag; missing rows are read again after ' +
+      'that time. Ends with 1 when the brake holds deletions back or Postgres refuses rows, with 3 when the pass could not ' +
+      'find out. If a daemon runs, the pass runs in the daemon.',
     arguments: COLLECTIONS,
     options: {
       '--full': 'read everything, not only what can be new',
-      '--accept-deletions': 'with --full: lets go what the brake holds back, however much it is',
-      '--json': 'the result as JSON on stdout',
+      '--accept-deletions': 'with --full: delete what the brake holds back, however much it is',
+      '--json': 'print the result as JSON on stdout',
       ...RUNNING_DEMO,
     },
     examples: [
-      ['research-mirror sync', 'what is new, of all collections'],
-      ['research-mirror sync lists --full --accept-deletions', 'when most lists were deleted on purpose'],
+      ['research-mirror sync', 'new rows of all collections'],
+      ['research-mirror sync lists --full --accept-deletions', 'after most lists were deleted on purpose'],
       ['research-mirror sync --json | jq .requests', 'for scripts'],
     ],
     load: async () => (await import('../operate/sync.ts')).syncAction,
   },
   verify: {
-    summary: 'read the service again and compare the mirror with it, row by row',
+    summary: 'compare the mirror with the service, row by row',
     description:
-      'Reads the service again and compares the mirror with it in every row and field; writes no row. What differs is ' +
-      'read a second time before it is told. Ends with 0 when they are equal, with 1 when they are not. It takes as ' +
-      'many requests as a full walk, and says at its beginning how many that are; with --sample a few. Beside a running ' +
-      'daemon, the daemon does the work.',
+      'Reads the service again and compares every row and field with the mirror. Writes no row. A difference is read a ' +
+      'second time before it is reported. Ends with 0 when they are equal, with 1 when they are not. It takes as many ' +
+      'requests as a full walk, and says at the beginning how many; with --sample it takes a few. If a daemon runs, the ' +
+      'comparison runs in the daemon.',
     arguments: COLLECTIONS,
     options: {
       '--sample <rows>':
-        'compare only so many rows of each collection, chosen at random, and what else is on their pages: no proof that all are equal',
-      '--json': 'the result as JSON on stdout, with up to 1,000 discrepancies of each collection',
+        'compare only this many random rows of each collection, and other rows on the same pages: no proof that all rows are equal',
+      '--json': 'print the result as JSON on stdout, with up to 1,000 discrepancies of each collection',
       ...RUNNING_DEMO,
     },
     examples: [
@@ -63,11 +64,11 @@ export const MIRRORING: Readonly<Record<string, Definition>> = {
     load: async () => (await import('../operate/verify.ts')).verifyAction,
   },
   status: {
-    summary: 'what is mirrored, how fresh it is, and what is wrong',
+    summary: 'show what is mirrored, how fresh it is, and what is wrong',
     description:
-      'What is mirrored, how fresh it is, what is due, and what is wrong. Ends with 0 when the mirror is healthy, with 1 ' +
-      'when it is not. Asks the database only: works beside a running daemon, and without one.',
-    options: { '--json': 'as JSON, for monitoring', ...DEMO },
+      'Shows what is mirrored, how fresh it is, what is due, and what is wrong. Ends with 0 when the mirror is healthy, ' +
+      'with 1 when it is not. Reads only the database, so it works with and without a running daemon.',
+    options: { '--json': 'print JSON, for monitoring', ...DEMO },
     examples: [
       ['research-mirror status', 'for people'],
       ['research-mirror status > /dev/null || echo "look at the mirror"', 'for scripts'],
@@ -76,46 +77,49 @@ export const MIRRORING: Readonly<Record<string, Definition>> = {
     load: async () => (await import('../status/status.ts')).statusAction,
   },
   submit: {
-    summary: 'queue one of the service’s POST operations, and wait for its answer',
+    summary: 'queue a POST operation of the service, and wait for its answer',
     description:
-      'Queues a POST operation and waits for what comes of it; the daemon sends it, within its rate limit and at most ' +
-      'once. Where no daemon has the account, this command sends it itself, and nothing else. Ends with 0 when the ' +
-      'service accepted it, with 1 when it refused it, with 4 when the outcome is unknown: never repeat it then.',
+      'Queues a POST operation and waits for its outcome. The daemon sends it at most once and within the rate limit. If no ' +
+      'daemon has the account, this command sends it, and nothing else. Ends with 0 when the service accepted it, with 1 ' +
+      'when the service refused it, with 4 when the outcome is unknown. Never repeat a submission whose outcome is unknown.',
     arguments: { '<operation>': `one of ${OPERATION_NAMES.join(', ')}` },
     options: {
-      '--id <id>': 'of list_analyze the list, of sequence the research job',
-      '--user <id>': 'the account; needed where there are several',
+      '--id <id>': 'target: the list for list_analyze, the research job for sequence',
+      '--user <id>': 'account, required if the mirror has several',
       '--data <json>':
-        'the payload, a JSON object: as text, @file, or - for standard input; needed unless there is an --id (an empty payload may cost credits)',
-      '--key <key>': 'idempotency key: the same key gives the same submission, whenever it is repeated',
-      '--no-wait': 'queue it and end',
-      '--json': 'the submission as JSON on stdout',
+        'payload, a JSON object: as text, @file, or - for standard input; required without --id (an empty payload may cost credits)',
+      '--key <key>': 'idempotency key: a repetition with the same key gives the same submission',
+      '--no-wait': 'queue the operation and end',
+      '--json': 'print the submission as JSON on stdout',
       ...DEMO,
     },
     examples: [
       [`research-mirror submit research --data '{"company_url": "https://example.com"}'`, 'one job'],
       ['research-mirror submit list_analyze --id 17', 'an operation on a list'],
-      ['research-mirror submit bulk_research --data @companies.json --key 2026-03', 'once, however often it is run'],
+      [
+        'research-mirror submit bulk_research --data @companies.json --key 2026-03',
+        'sent once, however often you run this',
+      ],
     ],
     load: async () => (await import('../operate/submissions.ts')).submitAction,
   },
   submissions: {
-    summary: 'queued operations: list them, cancel them, release those that are held',
+    summary: 'list, cancel or release queued operations',
     description:
-      'The queue of POST operations. list tells the newest first; cancel takes back those that have not been sent, and ' +
-      'ends with 1 where one has; release lets go what a restore or copy of the database holds back: only once you ' +
-      'know that no other copy of this database sends it.',
+      'Manages the queue of POST operations. list shows the newest first. cancel takes back submissions that have not been ' +
+      'sent, and ends with 1 if one has been. release sends the submissions that are on hold after a restore or copy of the ' +
+      'database. Release them only when you know that no other copy of this database sends them.',
     actions: { list: [], cancel: ['state', 'limit', 'show'], release: ['state', 'limit', 'show'] },
-    arguments: { '[id...]': 'of cancel: which submissions' },
+    arguments: { '[id...]': 'submissions to cancel' },
     options: {
-      '--state <state>': `only those ${SUBMISSION_STATES.join(', ')}`,
-      '--limit <n>': `how many to list (${USUAL_LIMITS.submissions})`,
-      '--show <id>': 'print what the service answered to one',
+      '--state <state>': `only submissions in this state: ${SUBMISSION_STATES.join(', ')}`,
+      '--limit <n>': `how many to list (default: ${USUAL_LIMITS.submissions})`,
+      '--show <id>': 'print the answer of the service to a submission',
       ...JSON_ON_STDOUT,
       ...DEMO,
     },
     examples: [
-      ['research-mirror submissions', 'what is queued, and what came of it'],
+      ['research-mirror submissions', 'the queue, with the outcomes'],
       ['research-mirror submissions list --state unknown', 'what may have taken effect'],
       ['research-mirror submissions cancel 12 13', 'take back what was not sent'],
       ['research-mirror submissions release', 'after a restore, once it is safe'],
@@ -123,42 +127,42 @@ export const MIRRORING: Readonly<Record<string, Definition>> = {
     load: async () => (await import('../operate/submissions.ts')).submissionsAction,
   },
   events: {
-    summary: 'received events: list them, show them, take them up again',
+    summary: 'list, show or replay received events',
     description:
-      'Deliveries of the webhook whose signature was right. list tells the newest first; replay takes events up again ' +
-      'as if they had just come: the daemon reads what they name, and the command shows how far it is.',
+      'Shows webhook deliveries whose signature was right. list shows the newest first. replay handles events again as if ' +
+      'they had just arrived: the daemon reads the rows that they name, and the command shows the progress.',
     actions: { list: [], replay: ['type', 'limit', 'show'] },
-    arguments: { '[id...]': 'of replay: which events' },
+    arguments: { '[id...]': 'events to replay' },
     options: {
       '--type <type>': 'only events of this type, such as research.completed',
-      '--limit <n>': `how many to list (${USUAL_LIMITS.events})`,
-      '--show <id>': 'print one as it was delivered',
+      '--limit <n>': `how many to list (default: ${USUAL_LIMITS.events})`,
+      '--show <id>': 'print an event as it was delivered',
       ...JSON_ON_STDOUT,
       ...DEMO,
     },
     examples: [
-      ['research-mirror events', 'what came last'],
-      ['research-mirror events list --show evt_1', 'one of them, verbatim'],
-      ['research-mirror events replay evt_1 evt_2', 'read again what these name'],
+      ['research-mirror events', 'the latest events'],
+      ['research-mirror events list --show evt_1', 'one event, verbatim'],
+      ['research-mirror events replay evt_1 evt_2', 'read again what these events name'],
     ],
     load: async () => (await import('../operate/events.ts')).eventsAction,
   },
   quarantine: {
-    summary: 'items that could not be mirrored: list them, show them',
+    summary: 'list or show items that could not be mirrored',
     description:
-      'Items that could not be mirrored are kept verbatim, with the reason. list tells them, the newest first. Full walks ' +
-      'and sync --full try them again, for example when a constraint that refused them is gone.',
+      'Items that could not be mirrored are kept verbatim, with the reason. list shows the newest first. Full walks and ' +
+      'sync --full try these items again, for example when a constraint that refused them is gone.',
     actions: { list: [] },
-    arguments: { '[collection...]': `only of these (${COLLECTION_NAMES.join(', ')})` },
+    arguments: { '[collection...]': `only these collections (${COLLECTION_NAMES.join(', ')})` },
     options: {
-      '--show <id>': 'print one item as the service sent it',
-      '--limit <n>': `how many to list (${USUAL_LIMITS.quarantine})`,
+      '--show <id>': 'print an item as the service sent it',
+      '--limit <n>': `how many to list (default: ${USUAL_LIMITS.quarantine})`,
       ...JSON_ON_STDOUT,
       ...DEMO,
     },
     examples: [
-      ['research-mirror quarantine', 'what is there, and why'],
-      ['research-mirror quarantine list --show 3f786850e387550f', 'one of them, verbatim'],
+      ['research-mirror quarantine', 'the items and the reasons'],
+      ['research-mirror quarantine list --show 3f786850e387550f', 'one item, verbatim'],
     ],
     load: async () => (await import('../operate/quarantine.ts')).quarantineAction,
   },

@@ -29,7 +29,7 @@ Configuration comes from the environment or from .env: MIRROR_API_URL, MIRROR_AP
 
 Examples:
   $ npx research-mirror demo                                        # no account needed: see it work
-  $ npx research-mirror start                                       # mirror a real account, and go on
+  $ npx research-mirror start                                       # mirror a real account, and keep it current
   $ npx research-mirror sql "select * from freshness"               # look at the mirror`;
 
 /** Runs the command line. Never throws. @param args without node and script */
@@ -66,10 +66,10 @@ export function commandLine(shell: Shell, run: (action: () => Promise<ExitCode>)
   const program = new Command('research-mirror')
     .description('Mirrors an account of a Research & Enrichment Service into Postgres.')
     .version(programVersion(), '-V, --version', 'print the version')
-    .helpOption('-h, --help', 'how to use it')
-    .helpCommand('help [command]', 'how to use a command')
+    .helpOption('-h, --help', 'print the help')
+    .helpCommand('help [command]', 'print the help of a command')
     .addHelpText('after', AFTER_HELP)
-    .showHelpAfterError('Add --help to see how it is used.')
+    .showHelpAfterError('Add --help for the usage.')
     .exitOverride()
     .configureOutput({
       writeOut: (text) => shell.out.write(text),
@@ -85,7 +85,7 @@ export function commandLine(shell: Shell, run: (action: () => Promise<ExitCode>)
     const command = define(program, name, definition);
     command.action(async (...args) => {
       if (actions !== undefined) {
-        const action = chooseFrom(Object.keys(actions), String(args[0]), `${name} can't`);
+        const action = chooseFrom(Object.keys(actions), String(args[0]), `${name} has no action`);
         refuseOptions(`${name} ${action}`, command.opts(), actions[action] ?? []);
       }
       // Commander passes what the definition says.
@@ -122,25 +122,24 @@ function define(program: Command, name: string, definition: Definition): Command
 /** Removed commands, as `name` or `name action`, with the sentence that says what to use instead. */
 export const REMOVED_COMMANDS: Readonly<Record<string, string>> = {
   export:
-    'export was removed: "research-mirror sql --csv \'select * from TABLE\' > FILE" writes all of a table as CSV, and DuckDB ' +
-    'makes Parquet of that (docs/exports.md, "As CSV and as Parquet").',
+    'export was removed: use "research-mirror sql --csv \'select * from TABLE\' > FILE" for CSV, and DuckDB to turn that into ' +
+    'Parquet (docs/exports.md, "As CSV and as Parquet").',
   completion:
-    'completion was removed, and nothing takes its place: "research-mirror --help" lists the commands, and ' +
-    '"--help" behind a command its options.',
+    'completion was removed without a replacement: "research-mirror --help" lists the commands, and "--help" after a command ' +
+    'lists its options.',
   indexes:
-    'indexes was removed: a query in docs/indexes.md ("Indexes for your questions") prints a statement for each index, ' +
-    '"drop index concurrently" drops one, and nothing touches those that are there.',
+    'indexes was removed: use the query in docs/indexes.md ("Indexes for your questions") to print a statement for each index, ' +
+    'and "drop index concurrently" to drop one; existing indexes stay.',
   dump:
-    'dump was removed: pg_dump makes a backup of a server (docs/backups.md, "A backup with pg_dump"), and "research-mirror ' +
-    'copy" makes a second mirror.',
+    'dump was removed: use pg_dump for a backup of a server (docs/backups.md, "A backup with pg_dump"), or "research-mirror ' +
+    'copy" for a second mirror.',
   restore:
-    'restore was removed: pg_restore brings a backup back (docs/backups.md, "A backup with pg_dump"), and "research-mirror ' +
-    'copy" makes a second mirror.',
+    'restore was removed: use pg_restore to restore a backup (docs/backups.md, "A backup with pg_dump"), or "research-mirror ' +
+    'copy" for a second mirror.',
   'quarantine retry':
-    'quarantine retry was removed: "research-mirror sync --full" tries again what is in quarantine, and so does each full walk.',
+    'quarantine retry was removed: use "research-mirror sync --full", which tries quarantined items again, as each full walk does.',
   'columns retype':
-    'columns retype was removed: "research-mirror columns set-type TABLE.COLUMN TYPE" gives a column another type, and says ' +
-    'first what would not fit.',
+    'columns retype was removed: use "research-mirror columns set-type TABLE.COLUMN TYPE", which first says what would not fit.',
 };
 
 /** @param args without node and script @throws UsageError if they name a removed command */

@@ -23,9 +23,9 @@ it('a small file gives its text without a byte order mark', () => {
 });
 
 it('a file that has no end, is too large, or is not UTF-8 is refused', () => {
-  for (const path of ['/dev/zero', file(`${MIB}x`)]) expect(() => readTextFile(path)).toThrow('more than 1 MiB');
+  for (const path of ['/dev/zero', file(`${MIB}x`)]) expect(() => readTextFile(path)).toThrow('larger than 1 MiB');
   for (const text of [Buffer.from('key', 'utf16le'), Buffer.from('Gew\xfcrz', 'latin1')])
-    expect(() => readTextFile(file(text))).toThrow('save it as UTF-8');
+    expect(() => readTextFile(file(text))).toThrow('Save it as UTF-8');
 });
 
 it('a file with a variable’s value must be a regular file: others could keep the program waiting', () => {
@@ -40,7 +40,7 @@ it('a file with a variable’s value must be a regular file: others could keep t
 
 it('a name with our prefix and another separator than _ is a problem', () => {
   expect(new Variables({ 'MIRROR-API-KEY': 'k' }).problems).toEqual([
-    'MIRROR-API-KEY: there is no such variable (did you mean MIRROR_API_KEY?)',
+    'MIRROR-API-KEY: unknown variable (did you mean MIRROR_API_KEY?)',
   ]);
 });
 

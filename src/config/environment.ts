@@ -32,7 +32,7 @@ export class Variables {
       const path = textOf(env, `${name}_FILE`);
       if (direct !== undefined) this.texts.set(name, direct);
       if (path === undefined) continue;
-      if (direct !== undefined) this.problem(name, `set, and ${name}_FILE too: remove one of them`);
+      if (direct !== undefined) this.problem(name, `${name}_FILE is set too. Remove one of them.`);
       else this.#readFile(name, path);
     }
   }
@@ -79,7 +79,7 @@ function unknownNames(env: Environment): string[] {
   return Object.keys(env)
     .filter((name) => /^MIRROR[_\W]/i.test(name) && !known.includes(name))
     .sort()
-    .map((name) => `${name}: there is no such variable${suggestion(name.toUpperCase(), known)}`);
+    .map((name) => `${name}: unknown variable${suggestion(name.toUpperCase(), known)}`);
 }
 
 /** More than any setting needs: `/dev/zero` has no end. */
@@ -100,10 +100,10 @@ export function readTextFile(path: string): string {
   } finally {
     closeSync(file);
   }
-  if (length > MOST_BYTES) throw new Error('it has more than 1 MiB');
+  if (length > MOST_BYTES) throw new Error('it is larger than 1 MiB');
   const bytes = buffer.subarray(0, length);
   // UTF-16 of ASCII is valid UTF-8 with NUL bytes.
-  if (bytes.includes(0) || !isUtf8(bytes)) throw new Error('it is not UTF-8: save it as UTF-8');
+  if (bytes.includes(0) || !isUtf8(bytes)) throw new Error('it is not UTF-8. Save it as UTF-8.');
   return new TextDecoder().decode(bytes);
 }
 

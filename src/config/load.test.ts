@@ -108,49 +108,49 @@ describe('loadConfig', () => {
       'an unknown MIRROR_ name: it is a slip',
       { MIRROR_API_KEYS: 'x', MIRROR_POLL_CRON_LIST: '@daily', PATH: '/bin' },
       [
-        'MIRROR_API_KEYS: there is no such variable (did you mean MIRROR_API_KEY?)',
-        'MIRROR_POLL_CRON_LIST: there is no such variable (did you mean MIRROR_POLL_CRON_LISTS?)',
+        'MIRROR_API_KEYS: unknown variable (did you mean MIRROR_API_KEY?)',
+        'MIRROR_POLL_CRON_LIST: unknown variable (did you mean MIRROR_POLL_CRON_LISTS?)',
       ],
     ],
     [
       'a variable without the other',
       { DATABASE_URL_DIRECT: 'postgres://db/x' },
-      [/^DATABASE_URL_DIRECT: set without DATABASE_URL/],
+      [/^DATABASE_URL_DIRECT: set, but DATABASE_URL is not\./],
     ],
     [
       'two listeners on one port',
       { MIRROR_HTTP_PORT: '54329' },
-      ['MIRROR_PG_PORT: 54329 is the port of MIRROR_HTTP_PORT too: choose another one'],
+      ['MIRROR_PG_PORT: 54329 is also the port of MIRROR_HTTP_PORT. Choose another port.'],
     ],
     [
       'what is neither a choice nor a duration',
       { MIRROR_HISTORY: 'yes' },
-      ['MIRROR_HISTORY: "yes" is none of on, off, and no duration such as 400d'],
+      ['MIRROR_HISTORY: "yes" is not on, off or a duration such as 400d'],
     ],
     [
       'a collection without the one that it needs',
       { MIRROR_COLLECTIONS: 'list_items' },
-      ['MIRROR_COLLECTIONS: list_items needs lists too: its paths are found there'],
+      ['MIRROR_COLLECTIONS: list_items is read through lists. Add lists.'],
     ],
     [
       'a PORT of the platform that is another listener’s',
       { PORT: '8080', MIRROR_PUBLIC_URL: 'https://mirror.example.com' },
-      ['MIRROR_HTTP_PORT: 8080 is what PORT gives to webhook deliveries: choose another one'],
+      ['MIRROR_HTTP_PORT: PORT already assigns 8080 to webhook deliveries. Choose another port.'],
     ],
     [
       'messages that nobody could verify, and a URL whose path everybody could read',
       { MIRROR_NOTIFY_URL: 'http://hooks.example.com/services/hunter' },
       [
-        'MIRROR_NOTIFY_SECRET: not set: what signs messages to MIRROR_NOTIFY_URL: echo whsec_$(openssl rand -base64 32)',
-        /^MIRROR_NOTIFY_URL: http:\/\/ shows its path to everybody on the way: use https:\/\/, or /,
+        'MIRROR_NOTIFY_SECRET: not set, but MIRROR_NOTIFY_URL needs it to sign messages. Generate one: echo whsec_$(openssl rand -base64 32)',
+        /^MIRROR_NOTIFY_URL: http:\/\/ exposes the path to anyone on the network. Use https:\/\/, or /,
       ],
     ],
     [
       'what libpq’s variables promise and nobody can keep',
       { DATABASE_URL: 'postgres://db/x', PGCHANNELBINDING: 'require', PGSERVICE: 'prod', PGSSLSNI: '1' },
       [
-        /^DATABASE_URL: PGCHANNELBINDING can’t be obeyed: .* sslmode=verify-full/,
-        /^DATABASE_URL: PGSERVICE can’t be obeyed: /,
+        /^DATABASE_URL: PGCHANNELBINDING is not supported\. .* sslmode=verify-full/,
+        /^DATABASE_URL: PGSERVICE is not supported\. /,
       ],
     ],
   ])('refuses %s', (_, env, said) => {
@@ -184,7 +184,7 @@ describe('loadConfig with files', () => {
     expect(problems({ ...SERVICE, MIRROR_API_KEY_FILE: file('key'), ...files }, 'service')).toEqual([
       expect.stringContaining('DATABASE_URL_FILE: '),
       expect.stringContaining("MIRROR_SCHEMA_FILE: can't be read: ENOENT"),
-      'MIRROR_API_KEY: set, and MIRROR_API_KEY_FILE too: remove one of them',
+      'MIRROR_API_KEY: MIRROR_API_KEY_FILE is set too. Remove one of them.',
     ]);
   });
 });

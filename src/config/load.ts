@@ -7,8 +7,9 @@ import { unkept } from './urls.ts';
 
 /** For commands that talk to the service. */
 const REQUIRED = {
-  MIRROR_API_URL: 'not set: the address of the service, such as https://api.example.com',
-  MIRROR_API_KEY: "not set: a key from the account's page /api-keys (or MIRROR_API_KEY_FILE, a path)",
+  MIRROR_API_URL: 'not set. Give the address of the service, such as https://api.example.com',
+  MIRROR_API_KEY:
+    "not set. Give a key from the account's page /api-keys, or the path of a file with it in MIRROR_API_KEY_FILE.",
 };
 
 /**
@@ -41,25 +42,25 @@ export function loadConfig(env: Environment, need: 'service' | 'database'): Conf
     },
   };
   if (config.database === embedded && database.directUrl !== undefined) {
-    const problem = 'set without DATABASE_URL: set both, or neither for embedded Postgres';
+    const problem = 'set, but DATABASE_URL is not. Set both, or neither to use embedded Postgres.';
     variables.problem('DATABASE_URL_DIRECT', problem);
   }
   refuseSharedPorts(variables, config, platform !== undefined);
   if (variables.isSet('MIRROR_HASH_FIELDS') && !variables.isSet('MIRROR_HASH_KEY')) {
-    const problem = 'not set: the key under which MIRROR_HASH_FIELDS are hashed: openssl rand -hex 32';
+    const problem = 'not set, but MIRROR_HASH_FIELDS needs it. Generate one: openssl rand -hex 32';
     variables.problem('MIRROR_HASH_KEY', problem);
   }
   if (config.hashFields.account.some((field) => /^(\*\*\.)?credits$/.test(field))) {
-    const problem = 'account.credits are counted (credits_daily, MIRROR_CREDITS_FLOOR) and can not be hashed';
+    const problem = "account.credits can't be hashed: credits_daily and MIRROR_CREDITS_FLOOR need the number";
     variables.problem('MIRROR_HASH_FIELDS', problem);
   }
   if (variables.isSet('MIRROR_NOTIFY_URL') && !variables.isSet('MIRROR_NOTIFY_SECRET')) {
-    const problem = `not set: what signs messages to MIRROR_NOTIFY_URL: ${MAKE_SECRET}`;
+    const problem = `not set, but MIRROR_NOTIFY_URL needs it to sign messages. Generate one: ${MAKE_SECRET}`;
     variables.problem('MIRROR_NOTIFY_SECRET', problem);
   }
   if (!config.notify.allowPrivate && /^http:/i.test(config.notify.url?.reveal() ?? '')) {
     const problem =
-      'http:// shows its path to everybody on the way: use https://, or MIRROR_NOTIFY_ALLOW_PRIVATE=on for a private address';
+      'http:// exposes the path to anyone on the network. Use https://, or set MIRROR_NOTIFY_ALLOW_PRIVATE=on for a private address.';
     variables.problem('MIRROR_NOTIFY_URL', problem);
   }
   if (variables.problems.length > 0) throw new InvalidConfig(variables.problems);
@@ -102,7 +103,7 @@ function refuseSharedPorts(variables: Variables, { http, webhook, database }: Co
     if (other === undefined) continue;
     // The operator chose neither the webhook port nor PORT: name the port that they can choose.
     if (name === 'MIRROR_WEBHOOK_PORT' && hosted) {
-      variables.problem(other.name, `${port} is what PORT gives to webhook deliveries: choose another one`);
-    } else variables.problem(name, `${port} is the port of ${other.name} too: choose another one`);
+      variables.problem(other.name, `PORT already assigns ${port} to webhook deliveries. Choose another port.`);
+    } else variables.problem(name, `${port} is also the port of ${other.name}. Choose another port.`);
   }
 }

@@ -18,17 +18,17 @@ describe('parseCronLine', () => {
   });
 
   it.each([
-    ['61 * * * *', 'minute "61" is not legal: 0-59'],
-    ['* 24 * * *', 'hour "24" is not legal: 0-23'],
-    ['* * 0 * *', 'day of month "0" is not legal: 1-31'],
-    ['* * * 13 *', 'month "13" is not legal: 1-12'],
-    ['* * * * 8', 'day of week "8" is not legal: 0-7'],
-    ['5/10 * * * *', 'minute "5/10" is not legal'],
-    ['*/90 * * * *', 'minute has a step of 90: at most 59'],
-    ['0 0 30 2 *', 'never comes'],
-    ['* * * *', 'has 4 of the 5 fields'],
-    ['0 * * * * *', 'has 6 of the 5 fields'],
-    ['@often', '"@often" is no name for a schedule'],
+    ['61 * * * *', 'minute "61" is not valid: use 0-59'],
+    ['* 24 * * *', 'hour "24" is not valid: use 0-23'],
+    ['* * 0 * *', 'day of month "0" is not valid: use 1-31'],
+    ['* * * 13 *', 'month "13" is not valid: use 1-12'],
+    ['* * * * 8', 'day of week "8" is not valid: use 0-7'],
+    ['5/10 * * * *', 'minute "5/10" is not valid: use'],
+    ['*/90 * * * *', 'minute has a step of 90: the maximum is 59'],
+    ['0 0 30 2 *', 'never occurs'],
+    ['* * * *', 'has 4 fields instead of 5'],
+    ['0 * * * * *', 'has 6 fields instead of 5'],
+    ['@often', '"@often" is not a known schedule'],
   ])('refuses %s and says where it is wrong and what is legal', (line, message) => {
     expect(() => parseCronLine(line)).toThrow(message);
   });

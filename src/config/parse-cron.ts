@@ -1,3 +1,4 @@
+import { countOf } from '@research-mirror/runtime/figures';
 import { validateDetailed } from 'node-cron';
 import { InvalidValue, refuse } from './parse-values.ts';
 
@@ -24,23 +25,23 @@ export function parseCronLine(text: string): string {
   const line = text.trim().replaceAll(/\s+/g, ' ');
   const lower = line.toLowerCase();
   if (lower === CRON_NEVER || NAMES.includes(lower)) return lower;
-  if (line.startsWith('@')) refuse(line, `is no name for a schedule: ${NAMES.join(', ')} or ${CRON_NEVER}`);
+  if (line.startsWith('@')) refuse(line, `is not a known schedule. Use ${NAMES.join(', ')} or ${CRON_NEVER}.`);
   const parts = line.split(' ');
   if (parts.length !== FIELDS.length) {
     const named = FIELDS.map(({ name }) => name).join(', ');
-    refuse(line, `has ${parts.length} of the 5 fields: ${named}`);
+    refuse(line, `has ${countOf(parts.length, 'field')} instead of 5: ${named}`);
   }
   const { errors } = validateDetailed(line);
   const faults = FIELDS.flatMap(({ id, name, legal, size }, index) => {
     const part = parts[index] ?? '';
     const error = errors.find(({ field }) => field === id);
-    if (error?.message.includes('impossible') === true) return 'the day of month never comes in that month';
+    if (error?.message.includes('impossible') === true) return 'that day of month never occurs in that month';
     if (error !== undefined) {
-      return `${name} ${JSON.stringify(part)} is not legal: ${legal}, *, ranges, lists, steps`;
+      return `${name} ${JSON.stringify(part)} is not valid: use ${legal}, *, ranges, lists or steps`;
     }
     // Legal for node-cron, which would fire once an hour, say, while the operator meant many times.
     const step = [...part.matchAll(/\/(\d+)/g)].find(([, digits]) => Number(digits) >= size)?.[1];
-    return step === undefined ? [] : `${name} has a step of ${step}: at most ${size - 1}`;
+    return step === undefined ? [] : `${name} has a step of ${step}: the maximum is ${size - 1}`;
   });
   if (errors.length + faults.length > 0) {
     throw new InvalidValue(`in ${JSON.stringify(line)} ${faults.join('; ')}`);

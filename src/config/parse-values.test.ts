@@ -12,11 +12,11 @@ describe('parseDuration', () => {
   ])('reads %s', (text, ms) => expect(parseDuration('0ms')(text)).toBe(ms));
 
   it.each(['', '60', 's', '-1s', '1e3s', '1 day', '1d2h', 'Infinitys'])('refuses %j', (text) => {
-    expect(() => parseDuration('0ms')(text)).toThrow(/no duration/);
+    expect(() => parseDuration('0ms')(text)).toThrow(/not a duration/);
   });
 
   it('names the least and the most', () => {
-    expect(() => parseDuration('1m')('1s')).toThrow('"1s" is too short: at least 1m');
+    expect(() => parseDuration('1m')('1s')).toThrow('"1s" is too short: the minimum is 1m');
     expect(() => parseDuration('0ms')('99999999d')).toThrow('too long');
   });
 });

@@ -59,156 +59,166 @@ function perCollection<T>(...row: Parameters<typeof setting<T>>): Setting<Readon
 export const SETTINGS = {
   database: {
     url: optional('DATABASE_URL', 'embedded Postgres', parseDatabaseUrl, {
-      means: 'where to mirror: PostgreSQL 15 or newer ([database](databases.md#embedded-or-your-own))',
+      means: 'Database to mirror into, PostgreSQL 15 or newer ([database](databases.md#embedded-or-your-own)).',
       secret: 'url',
     }),
     directUrl: optional('DATABASE_URL_DIRECT', 'none', parseDatabaseUrl, {
       means:
-        'the way around a transaction pooler, for migrations and LISTEN ([database](databases.md#embedded-or-your-own))',
+        'Connection that bypasses a transaction pooler, for migrations and LISTEN ([database](databases.md#embedded-or-your-own)).',
       secret: 'url',
     }),
   },
   copyTo: optional('MIRROR_COPY_TO', 'none', parseDatabaseUrl, {
-    means: 'the empty database into which `copy` copies the mirror ([copy](backups.md#copy))',
+    means: 'Empty database for the `copy` command ([copy](backups.md#copy)).',
     secret: 'url',
   }),
   dataDir: setting('MIRROR_DATA_DIR', './data', (text) => resolve(text), {
-    means: 'folder of the embedded Postgres, of the status token, and of what long walks saw',
+    means: 'Folder for the embedded Postgres, the status token, and the keys that long walks have seen.',
   }),
-  pgBin: optional('MIRROR_PG_BIN', 'the one that npm brings', values.parsePostgresFolder, {
+  pgBin: optional('MIRROR_PG_BIN', 'the one from npm', values.parsePostgresFolder, {
     means:
-      "folder of a PostgreSQL 15 to 18 of the machine's, as the embedded one ([database](databases.md#embedded-or-your-own))",
+      'Folder with the programs of an installed PostgreSQL 15 to 18, to run as the embedded one ([database](databases.md#embedded-or-your-own)).',
   }),
   pgPort: setting('MIRROR_PG_PORT', '54329', values.parsePort, {
-    means: 'port of the embedded Postgres, on loopback; 0 takes a free one',
+    means: 'Port of the embedded Postgres, on loopback. 0 picks a free port.',
   }),
   schema: setting('MIRROR_SCHEMA', 'mirror', values.parseSchema, {
-    means: "schema of the tables; the daemon's own state is in `<schema>_sync`",
+    means: "Schema of the tables. The daemon's own state is in `<schema>_sync`.",
   }),
   service: {
     url: optional('MIRROR_API_URL', 'required', parseServiceUrl, {
-      means: 'address of the service, with or without `/v1`; `http://` only for loopback',
+      means: 'Address of the service, with or without `/v1`. `http://` works only for loopback.',
       secret: 'url',
     }),
     keys: optional('MIRROR_API_KEY', 'required', values.parseKeys, {
       means:
-        'one key, or several separated by commas or newlines: several accounts in one mirror, or keys of one account that stand in for each other',
+        'One API key, or several separated by commas or newlines. They may belong to several accounts, which share the mirror, or to one account, where each stands in for the others.',
       secret: 'list',
     }),
   },
   collections: setting('MIRROR_COLLECTIONS', 'all', values.parseCollections, {
-    means: 'which collections, separated by commas; `list_items` needs `lists`',
+    means: 'Collections to mirror, separated by commas. `list_items` needs `lists`.',
   }),
   cron: {
     poll: perCollection('MIRROR_POLL_CRON', '* * * * *', parseCronLine, {
       means:
-        'polls: when to look for new and changed rows, UTC, spread by account; `never`. Lines of five minutes or less: collections that have changed in between, too',
+        'When to poll for new and changed rows: a cron line in UTC, or `never`. Accounts start spread over part of the interval. If the line polls every five minutes or more often, collections that have changed may also be polled in between.',
     }),
     full: perCollection('MIRROR_FULL_CRON', '@daily', parseCronLine, {
-      means: 'full walks: when to read everything, UTC, spread by account; `never`',
+      means:
+        'When to start a full walk, which reads everything: a cron line in UTC, or `never`. Accounts start spread over part of the interval.',
     }),
   },
   budgetShare: setting('MIRROR_BUDGET_SHARE', '0.8', values.parseShare, {
-    means: 'part of every rate limit that this program may use',
+    means: 'Share of every rate limit that the mirror may use, above 0 and up to 1.',
   }),
   deletes: setting('MIRROR_DELETES', 'soft', parseChoice(['soft', 'hard']), {
-    means: 'what happens to rows that are gone: `soft` marks them, `hard` removes them',
+    means: 'What happens to a deleted row: `soft` marks it in `_deleted_at`, `hard` removes it.',
   }),
   history: setting('MIRROR_HISTORY', 'on', values.parseHistory, {
-    means: 'whether superseded versions are kept; `off`, or for how long, such as `400d`',
+    means:
+      'Whether earlier versions of rows are kept: `on` keeps them for ever, `off` keeps none, a duration such as `400d` keeps them that long.',
   }),
   gracePeriodMs: setting('MIRROR_SETTLE', '60s', values.parseDuration('1s'), {
-    means: "least time between the two proofs of a deletion; more than the service's replicas may lag",
+    means:
+      "Grace period: the shortest time between the two proofs of a deletion. Set it longer than the service's replicas lag.",
   }),
   schemaDrift: setting('MIRROR_SCHEMA_DRIFT', 'add', parseChoice(['add', 'freeze', 'raw']), {
     means:
-      'what happens to new fields: `add` makes columns for them, `raw` keeps them in `_raw` only, `freeze` does so until you [accept them](columns.md#accept-new-fields)',
+      'What happens to a new field: `add` adds a column, `raw` keeps it in `_raw` only, `freeze` does the same until you [accept the field](columns.md#accept-new-fields).',
   }),
   ignoreFields: setting('MIRROR_IGNORE_FIELDS', '', values.parseFields(true), {
-    means: '`collection.field,…` whose change alone is no change; setting it changes no row',
+    means:
+      'Fields to ignore, as `collection.field,…`: if only these change, the row counts as unchanged. Setting this changes no row.',
   }),
   excludeFields: setting('MIRROR_EXCLUDE_FIELDS', '', values.parseFields(false), {
     means:
-      '`collection.field,…`, or `collection.**.field` at any depth: never stored, not in `_raw`, events or ended submissions either ([privacy](privacy.md#leave-fields-out-or-hash-them))',
+      'Fields that are never stored, as `collection.field,…`, or as `collection.**.field` for any depth. They are also left out of `_raw`, events and finished submissions ([privacy](privacy.md#leave-fields-out-or-hash-them)).',
   }),
   hashFields: setting('MIRROR_HASH_FIELDS', '', values.parseFields(false), {
-    means: 'the same, stored as HMAC-SHA256 of the value ([privacy](privacy.md#leave-fields-out-or-hash-them))',
+    means:
+      'Fields that are stored only as an HMAC-SHA256 of their value, in the same notation ([privacy](privacy.md#leave-fields-out-or-hash-them)).',
   }),
-  hashKey: optional('MIRROR_HASH_KEY', 'required with the fields', values.parseHashKey, {
-    means: 'key of these hashes: 32 characters at least, always the same ones',
+  hashKey: optional('MIRROR_HASH_KEY', 'required with `MIRROR_HASH_FIELDS`', values.parseHashKey, {
+    means: 'Key of these hashes, at least 32 characters. Never change it.',
     secret: 'text',
   }),
   submit: {
-    enabled: setting('MIRROR_SUBMIT', 'on', values.parseSwitch, { means: '`off` refuses submissions' }),
+    enabled: setting('MIRROR_SUBMIT', 'on', values.parseSwitch, {
+      means: '`off` refuses new submissions and sends none.',
+    }),
     maxQueued: setting('MIRROR_SUBMIT_MAX_QUEUED', '10000', values.parseInteger(1, 1_000_000_000), {
-      means: 'how many submissions of an account may wait',
+      means: 'Largest number of submissions that an account may have queued.',
     }),
     creditsFloor: optional('MIRROR_CREDITS_FLOOR', 'none', values.parseAmount, {
-      means: 'submissions wait while the account has fewer credits',
+      means: 'Submissions wait while the account has fewer credits than this.',
     }),
   },
   retention: {
     eventsMs: setting('MIRROR_EVENTS_RETENTION', '90d', values.parseDuration('1h'), {
-      means: 'how long received events are kept',
+      means: 'How long received events are kept.',
     }),
     logMs: setting('MIRROR_LOG_RETENTION', '30d', values.parseDuration('1h'), {
-      means: 'how long rows of `sync_log` and finished submissions are kept',
+      means: 'How long rows of `sync_log` and finished submissions are kept.',
     }),
   },
   http: {
-    host: setting('MIRROR_HTTP_HOST', '127.0.0.1', values.parseHost, { means: 'address of the status page' }),
-    port: setting('MIRROR_HTTP_PORT', '8080', values.parsePort, {
-      means: 'port of the status page; 0 takes a free one',
+    host: setting('MIRROR_HTTP_HOST', '127.0.0.1', values.parseHost, {
+      means: 'Address that the status page listens on.',
     }),
-    token: optional('MIRROR_STATUS_TOKEN', 'none on loopback; else made once', values.parseToken, {
-      means: 'what the status page, the API and the metrics ask for: 16 characters at least',
+    port: setting('MIRROR_HTTP_PORT', '8080', values.parsePort, {
+      means: 'Port of the status page. 0 picks a free port.',
+    }),
+    token: optional('MIRROR_STATUS_TOKEN', 'none on loopback, otherwise generated once', values.parseToken, {
+      means: 'Token for the status page, the API and the metrics, at least 16 characters.',
       secret: 'text',
     }),
   },
   webhook: {
     publicUrl: optional('MIRROR_PUBLIC_URL', 'none: polling only', parsePublicUrl, {
-      means: 'where the service reaches this daemon with its events ([webhooks](webhooks.md#set-them-up))',
+      means: 'URL at which the service reaches this daemon to deliver events ([webhooks](webhooks.md#set-them-up)).',
     }),
     host: setting('MIRROR_WEBHOOK_HOST', '127.0.0.1', values.parseHost, {
-      means: 'address of the listener for deliveries, opened only with a public URL',
+      means: 'Address that webhook deliveries are accepted on. The listener opens only if `MIRROR_PUBLIC_URL` is set.',
     }),
     port: setting('MIRROR_WEBHOOK_PORT', '8081', values.parsePort, {
-      means: 'port of the listener for deliveries',
-      shown: '`PORT`, else `8081`',
+      means: 'Port that webhook deliveries are accepted on.',
+      shown: '`PORT` if set, otherwise `8081`',
     }),
     takeover: setting('MIRROR_WEBHOOK_TAKEOVER', 'if-empty', parseChoice(['never', 'if-empty', 'always']), {
-      means: 'whether to replace another URL: `never`, `if-empty`, `always` ([webhooks](webhooks.md#set-them-up))',
+      means:
+        'When to register the webhook: `if-empty` if the account has none, `always` even if it replaces another URL, `never` not at all ([webhooks](webhooks.md#set-them-up)).',
     }),
     scheme: setting('MIRROR_WEBHOOK_SCHEME', 'auto', parseChoice(SIGNATURE_SCHEMES), {
-      means: 'narrows to one signature scheme ([webhooks](webhooks.md#set-them-up))',
+      means: 'Accepts only one signature scheme; `auto` accepts all of them ([webhooks](webhooks.md#set-them-up)).',
     }),
     header: setting('MIRROR_WEBHOOK_HEADER', 'X-Service-Signature', values.parseHeaderName, {
-      means: 'name of the header that has the signature',
+      means: 'Name of the header that carries the signature.',
     }),
   },
   notify: {
     url: optional('MIRROR_NOTIFY_URL', 'none', parseNotifyUrl, {
       means:
-        "gets a signed POST when a problem begins and one when it ends, a chat's incoming webhook as it is ([messages](messages.md))",
+        'URL that receives a signed POST when a problem begins and another when it ends, such as the incoming webhook of a chat ([messages](messages.md)).',
       secret: 'text',
     }),
-    secret: optional('MIRROR_NOTIFY_SECRET', 'required with the URL', values.parseSigningSecret, {
-      means: 'signs them: `whsec_` and 24 to 64 bytes in base64',
+    secret: optional('MIRROR_NOTIFY_SECRET', 'required with `MIRROR_NOTIFY_URL`', values.parseSigningSecret, {
+      means: 'Secret that signs these messages: `whsec_` followed by 24 to 64 bytes in base64.',
       secret: 'text',
     }),
     allowPrivate: setting('MIRROR_NOTIFY_ALLOW_PRIVATE', 'off', values.parseSwitch, {
-      means: '`on` lets them go to private and link-local addresses, and by `http://`',
+      means: '`on` lets these messages go to private and link-local addresses, and over `http://`.',
     }),
   },
   log: {
     level: optional(
       'LOG_LEVEL',
-      '`info`; `warn` for commands other than `start`',
+      '`info` for `start`, `warn` for other commands',
       parseChoice(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']),
-      { means: '`trace` to `fatal`, or `silent`; no level shows a secret' },
+      { means: '`trace`, `debug`, `info`, `warn`, `error`, `fatal` or `silent`. No level shows a secret.' },
     ),
-    format: optional('LOG_FORMAT', '`pretty` on a terminal, else `json`', parseChoice(['json', 'pretty']), {
-      means: '`pretty` for people, `json` for programs',
+    format: optional('LOG_FORMAT', '`pretty` on a terminal, otherwise `json`', parseChoice(['json', 'pretty']), {
+      means: '`pretty` for people, `json` for programs.',
     }),
   },
 } as const satisfies Table;
@@ -241,22 +251,22 @@ export const VARIABLES: readonly string[] = ALL_SETTINGS.flatMap(({ names }) => 
 
 /** Variables defined by others. Their values are never refused, and none has a `_FILE`. */
 export const STANDARD_VARIABLES: Readonly<Record<string, Variable>> = {
-  HTTPS_PROXY: { means: 'proxy for requests to the service, also in lower case', secret: 'url' },
-  HTTP_PROXY: { means: 'the same, where the service is at `http://`', secret: 'url' },
-  NO_PROXY: { means: 'hosts to reach without a proxy, also in lower case' },
+  HTTPS_PROXY: { means: 'Proxy for requests to the service. The lower-case name works too.', secret: 'url' },
+  HTTP_PROXY: { means: 'The same, if the address of the service begins with `http://`.', secret: 'url' },
+  NO_PROXY: { means: 'Hosts to reach without a proxy. The lower-case name works too.' },
   // Not used, but a password in it is hidden.
   ALL_PROXY: { secret: 'url' },
-  NODE_EXTRA_CA_CERTS: { means: 'file of certificate authorities to trust, besides those that Node knows' },
+  NODE_EXTRA_CA_CERTS: { means: 'File of certificate authorities to trust in addition to those of Node.' },
   PGPASSWORD: {
     means:
-      "password of the database's user, where the URL has none; libpq's other `PG*` fill the URL's gaps likewise ([database](databases.md#embedded-or-your-own))",
+      'Password of the database user, if the URL has none. The other `PG*` variables of libpq also fill what the URL leaves out ([database](databases.md#embedded-or-your-own)).',
     secret: 'text',
   },
   PGSSLPASSWORD: {
-    means: 'password of the key in `sslkey`, where the URL has none ([database](databases.md#embedded-or-your-own))',
+    means: 'Password of the key in `sslkey`, if the URL has none ([database](databases.md#embedded-or-your-own)).',
     secret: 'text',
   },
   PORT: {
-    means: 'set by hosting platforms: port of the listener for deliveries, without `MIRROR_WEBHOOK_PORT`',
+    means: 'Port for webhook deliveries if `MIRROR_WEBHOOK_PORT` is not set. Hosting platforms set it.',
   },
 };

@@ -14,12 +14,12 @@ describe('parseServiceUrl', () => {
   ])('reads %s', (text, url) => expect(parseServiceUrl(text)).toBe(url));
 
   it.each([
-    ['http://api.example.com', 'use https://'],
-    ['http://127.0.0.1.example.com', 'use https://'],
-    ['http://localhost.example.com', 'use https://'],
-    ['api.example.com', 'is no URL'],
-    ['ftp://api.example.com', 'is no URL'],
-    ['https://', 'is no URL'],
+    ['http://api.example.com', 'Use https://'],
+    ['http://127.0.0.1.example.com', 'Use https://'],
+    ['http://localhost.example.com', 'Use https://'],
+    ['api.example.com', 'is not a URL'],
+    ['ftp://api.example.com', 'is not a URL'],
+    ['https://', 'is not a URL'],
     ['https://user:hunter2@api.example.com', 'must not contain a user or password'],
     ['https://api.example.com?x=1', 'must not contain ?'],
   ])('refuses %s', (text, message) => expect(() => parseServiceUrl(text)).toThrow(message));
@@ -43,20 +43,23 @@ describe('parseDatabaseUrl', () => {
   ])('takes %s', (text) => expect(parseDatabaseUrl(text).reveal()).toBe(text));
 
   it.each([
-    ['mysql://db.example.com/mirror', 'no connection URL of Postgres'],
-    ['host=db user=u', 'no connection URL of Postgres'],
-    ['postgres://user:hun#ter2@db/mirror', 'percent-encoded'],
-    ['postgres://db:99999/mirror', 'percent-encoded'],
-    ['postgres://db/mirror?sslmode=strict', 'sslmode "strict" is none of disable, allow'],
-    ['postgres://db/mirror?channel_binding=require', 'channel_binding can’t be obeyed'],
-    ['postgres://db/mirror?sslmode=require&require_auth=scram-sha-256', 'require_auth can’t be obeyed'],
-    ['postgres://db/mirror?gssencmode=require', 'gssencmode can’t be obeyed'],
-    ['postgres://db/mirror?sslcrldir=/crl', 'sslcrldir can’t be obeyed: name one file in sslcrl'],
-    ['postgres://db/mirror?hostaddr=10.0.0.1', 'hostaddr can’t be obeyed'],
-    ['postgres://db/mirror?requirepeer=postgres', 'requirepeer can’t be obeyed'],
-    ['postgres://db/mirror?service=prod', 'service can’t be obeyed'],
-    ['postgres://db/mirror?sslmod=require', 'has sslmod (did you mean sslmode?)'],
-    ['postgres://user:hun@db/mirror?application_name=x&ssl=true', 'has ssl, but of ssl… only sslmode'],
+    ['mysql://db.example.com/mirror', 'is not a Postgres connection URL'],
+    ['host=db user=u', 'is not a Postgres connection URL'],
+    ['postgres://user:hun#ter2@db/mirror', 'percent-encode special characters'],
+    ['postgres://db:99999/mirror', 'percent-encode special characters'],
+    ['postgres://db/mirror?sslmode=strict', 'sslmode "strict" is not one of disable, allow'],
+    ['postgres://db/mirror?channel_binding=require', 'channel_binding is not supported'],
+    ['postgres://db/mirror?sslmode=require&require_auth=scram-sha-256', 'require_auth is not supported'],
+    ['postgres://db/mirror?gssencmode=require', 'gssencmode is not supported'],
+    ['postgres://db/mirror?sslcrldir=/crl', 'sslcrldir is not supported. Name one file in sslcrl instead.'],
+    ['postgres://db/mirror?hostaddr=10.0.0.1', 'hostaddr is not supported'],
+    ['postgres://db/mirror?requirepeer=postgres', 'requirepeer is not supported'],
+    ['postgres://db/mirror?service=prod', 'service is not supported'],
+    ['postgres://db/mirror?sslmod=require', 'has the unknown parameter sslmod (did you mean sslmode?)'],
+    [
+      'postgres://user:hun@db/mirror?application_name=x&ssl=true',
+      'has the unknown parameter ssl. The known ones with ssl… are sslmode',
+    ],
   ])('refuses %s without quoting a password', (text, message) => {
     expect(() => parseDatabaseUrl(text)).toThrow(message);
     expect(() => parseDatabaseUrl(text)).not.toThrow('hun');

@@ -7,7 +7,7 @@ export function parseServiceUrl(text: string): string {
   const isLoopback = /^(localhost|127(\.\d{1,3}){3}|\[?::1\]?)$/.test(url.hostname);
   if (url.protocol === 'http:' && !isLoopback) {
     throw new InvalidValue(
-      'http:// would show the API key to everybody on the way: use https:// (http:// is for loopback)',
+      'http:// would expose the API key to anyone on the network. Use https:// (http:// is for loopback only).',
     );
   }
   return withoutTrailingSlash(url).replace(/\/v1$/, '').replace(/\/+$/, '');
@@ -20,7 +20,7 @@ export function parsePublicUrl(text: string): string {
 /** No message quotes the URL: path and query of a chat's webhook are its password. */
 export function parseNotifyUrl(text: string): Secret {
   const url = URL.parse(text);
-  if (url === null || !/^https?:\/\//i.test(text)) throw new InvalidValue('is no URL: it begins with https://');
+  if (url === null || !/^https?:\/\//i.test(text)) throw new InvalidValue('is not a URL that begins with https://');
   if (`${url.username}${url.password}` !== '') throw new InvalidValue('must not contain a user or password');
   return new Secret(text);
 }
@@ -28,13 +28,13 @@ export function parseNotifyUrl(text: string): Secret {
 /** No message quotes the URL, which may contain a password. */
 export function parseDatabaseUrl(text: string): Secret {
   if (!/^postgres(ql)?:\/\//.test(text)) {
-    throw new InvalidValue('is no connection URL of Postgres: postgres://user:password@host:5432/database');
+    throw new InvalidValue('is not a Postgres connection URL such as postgres://user:password@host:5432/database');
   }
   // libpq allows an empty host after a user (a socket, or PGHOST); URL does not.
   const url = URL.parse(text.replace(/^(postgres(?:ql)?:\/\/[^/?#@]*@)(?=[/?]|$)/, '$1localhost'));
   if (url === null) {
     throw new InvalidValue(
-      "can't be read as a URL: one host, a port up to 65535, and special characters in user and password percent-encoded (@ is %40, # is %23, / is %2F)",
+      'is not a valid URL. Give one host and a port up to 65535, and percent-encode special characters in user and password (@ is %40, # is %23, / is %2F).',
     );
   }
   for (const [name, value] of url.searchParams) {
@@ -48,14 +48,14 @@ export function parseDatabaseUrl(text: string): Secret {
 function unknownSsl(name: string, value: string): string | undefined {
   const known: readonly string[] = TLS_PARAMETERS;
   if (name === 'sslmode' && !SSL_MODES.includes(value)) {
-    return `sslmode ${JSON.stringify(value)} is none of ${SSL_MODES.slice(0, 6).join(', ')}`;
+    return `sslmode ${JSON.stringify(value)} is not one of ${SSL_MODES.slice(0, 6).join(', ')}`;
   }
   if (!name.startsWith('ssl') || known.includes(name) || name in UNKEPT) return undefined;
-  return `has ${name}${suggestion(name, known)}, but of ssl… only ${known.join(', ')} are known`;
+  return `has the unknown parameter ${name}${suggestion(name, known)}. The known ones with ssl… are ${known.join(', ')}.`;
 }
 
-const VERIFY = 'leave it out, and use sslmode=verify-full, which shuts out a server in between, too';
-const DIRECTLY = 'leave it out, and give the values themselves';
+const VERIFY = 'Remove it and use sslmode=verify-full, which also shuts out a server in between.';
+const DIRECTLY = 'Remove it and give the values themselves.';
 
 /**
  * Parameters of libpq that the driver can’t obey, by name in a URL (libpq's manual, "Parameter Key Words"): the remedy,
@@ -67,17 +67,17 @@ const UNKEPT: Readonly<Record<string, readonly [remedy: string, harmless?: RegEx
   channel_binding: [VERIFY, /^(prefer|disable)$/],
   require_auth: [VERIFY],
   gssencmode: [VERIFY, /^(prefer|disable)$/],
-  sslcertmode: ['leave it out: a certificate is sent where sslcert names one', /^allow$/],
+  sslcertmode: ['Remove it. A certificate is sent if sslcert names one.', /^allow$/],
   sslcompression: ['', /./],
-  sslcrldir: ['name one file in sslcrl'],
+  sslcrldir: ['Name one file in sslcrl instead.'],
   sslkeylogfile: ['', /./],
-  sslsni: ['leave it out: the host’s name is always sent', /^1$/],
-  requirepeer: ['leave it out, and let nobody but the server’s user write the folder of its socket'],
-  min_protocol_version: ['leave it out: the protocol is 3.0', /^3\.0$/],
-  hostaddr: ['put the address in place of the host'],
+  sslsni: ['Remove it. The host name is always sent.', /^1$/],
+  requirepeer: ['Remove it and let only the server’s user write to the folder of its socket.'],
+  min_protocol_version: ['Remove it. The protocol is 3.0.', /^3\.0$/],
+  hostaddr: ['Put the address in place of the host.'],
   service: [DIRECTLY],
   servicefile: [DIRECTLY],
-  passfile: ['set PGPASSFILE'],
+  passfile: ['Set PGPASSFILE instead.'],
 };
 
 /**
@@ -90,13 +90,13 @@ export function unkept(name: string, value: string): string | undefined {
   const found = Object.entries(UNKEPT).find(([key]) => [key, variableOf(key)].includes(name));
   if (found === undefined) return undefined;
   const [remedy, harmless] = found[1];
-  return harmless?.test(value) === true ? undefined : `${name} can’t be obeyed: ${remedy}`;
+  return harmless?.test(value) === true ? undefined : `${name} is not supported. ${remedy}`;
 }
 
 function parseWebUrl(text: string): URL {
   const url = URL.parse(text);
   if (url === null || !/^https?:\/\//i.test(text)) {
-    throw new InvalidValue('is no URL: it begins with https://, such as https://research.example.com');
+    throw new InvalidValue('is not a URL that begins with https://, such as https://research.example.com');
   }
   if (`${url.username}${url.password}` !== '') throw new InvalidValue('must not contain a user or password');
   if (`${url.search}${url.hash}` !== '') throw new InvalidValue('must not contain ? or #');

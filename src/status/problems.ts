@@ -53,7 +53,7 @@ export function judge(facts: Facts, known: readonly Finding[] = [], told: readon
     findings.push({ cause: 'database_went_back', what: recovery.reason, since: recovery.at });
   } else if (recovery !== null) {
     notes.push(
-      `${recovery.at}: ${recovery.reason}. Everything has been read again since. Consumers of _change_id must compare once (docs/recipes.md)`,
+      `${recovery.at}: ${recovery.reason}. Everything has been read again since. Consumers of _change_id must compare once (docs/feeds.md)`,
     );
   }
   if (held !== null) {

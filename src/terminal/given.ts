@@ -14,10 +14,8 @@ export function chooseFrom<Name extends string>(names: readonly Name[], given: s
 }
 
 export function noneOf(names: readonly string[], given: string, begin: string): UsageError {
-  const are = names.length === 1 ? 'is' : 'are';
-  return new UsageError(
-    `${begin} ${JSON.stringify(given)}${suggestion(given, names)}: there ${are} ${names.join(', ')}`,
-  );
+  const one = names.length === 1 ? '' : 'one of ';
+  return new UsageError(`${begin} ${JSON.stringify(given)}${suggestion(given, names)}. Use ${one}${names.join(', ')}.`);
 }
 
 /** The named collections in the catalogue's order; undefined if none is named. @throws UsageError */
@@ -44,7 +42,7 @@ export function refuseFilters<Options extends { readonly show?: string }>(
   filters: readonly (keyof Options & string)[],
 ): void {
   const set = options.show === undefined ? [] : filters.filter((name) => options[name] !== undefined);
-  if (set.length > 0) throw new UsageError(`--show goes without --${set.join(', --')}`);
+  if (set.length > 0) throw new UsageError(`--show can't be combined with --${set.join(', --')}`);
 }
 
 /** @param option `--limit` @returns a whole number from 1 to `most` @throws UsageError */
@@ -63,5 +61,5 @@ export function readLimit(text: string | undefined, usual: number): number {
 /** @param begin of the error's sentence @returns decimal digits of a bigint @throws UsageError */
 export function readUserId(text: string, begin = ''): string {
   if (/^-?\d{1,19}$/.test(text) && BigInt(text) === BigInt.asIntN(64, BigInt(text))) return text;
-  throw new UsageError(`${begin}${JSON.stringify(text)} is no user_id: a number`);
+  throw new UsageError(`${begin}${JSON.stringify(text)} is not a user_id, which is a number`);
 }

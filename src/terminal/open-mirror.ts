@@ -59,7 +59,7 @@ export async function onMirror<T>(
       const behind = anyVersion ? [] : await neededMigrations(migrations);
       if (behind.length > 0) {
         const why = `the database is behind this program (${behind.join(', ')})`;
-        throw new Unusable(`${why}: "research-mirror migrate"`);
+        throw new Unusable(`${why}. Run "research-mirror migrate".`);
       }
       return await work({ config, db, direct, words });
     } finally {
@@ -94,12 +94,12 @@ async function embeddedFolder(config: Config, shell: Shell, which: Which): Promi
   const choice = which === 'likely' ? chooseMirror(own, demo, config.service !== undefined) : which;
   if ((choice === 'own' ? own : demo) === 'absent') {
     throw new Unusable(
-      `there is no mirror in ${folders[choice]} yet: "research-mirror demo" shows one, ` +
-        '"research-mirror start" makes yours (or set DATABASE_URL, where your Postgres is)',
+      `there is no mirror in ${folders[choice]} yet. Run "research-mirror demo" to see one, or "research-mirror start" to make ` +
+        'yours. If your mirror is in a Postgres of your own, set DATABASE_URL.',
     );
   }
   if (which === 'likely' && choice === 'demo' && own !== 'absent')
-    shell.err.write(`(this is the demo's mirror, since it runs; yours is in ${folders.own})\n`);
+    shell.err.write(`(using the demo's mirror, because the demo runs; yours is in ${folders.own})\n`);
   return folders[choice];
 }
 
@@ -158,7 +158,7 @@ export async function keptPort(folder: string, name: PortName): Promise<number> 
 
 export function unreadable(folder: string, name: string, what: string): Unusable {
   return new Unusable(
-    `${shortPath(join(folder, name))} holds no ${what}: put the one back that it held, or begin anew by removing the folder ${shortPath(folder)}`,
+    `${shortPath(join(folder, name))} contains no ${what}. Restore its content, or remove the folder ${shortPath(folder)} to start over.`,
   );
 }
 
@@ -200,9 +200,9 @@ export async function serviceConfig(shell: Shell, demo: boolean): Promise<Servic
   const folder = demoFolder(config);
   const running = await runningDemo(folder);
   if (running !== undefined) {
-    if (!demo) shell.err.write('(this is about the demo, which runs here: no account of yours is configured)\n');
+    if (!demo) shell.err.write('(using the demo, which runs here, because no account of yours is configured)\n');
     return demoConfig(config, folder, running);
   }
-  if (demo) throw new Unusable('no demo runs here: "research-mirror demo"');
+  if (demo) throw new Unusable('no demo runs here. Start one with "research-mirror demo".');
   return loadConfig(shell.env, 'service');
 }

@@ -162,7 +162,9 @@ export function shortPath(path: string): string {
 /** Asks the user to type `word`. @throws UsageError if there is no terminal (`--yes` answers); the signal's reason */
 export async function askPerson(shell: Shell, question: string, word: string): Promise<boolean> {
   if (!stdin.isTTY || shell.err.isTTY !== true)
-    throw new UsageError('nobody can be asked here: add --yes, or --dry-run to see what would go');
+    throw new UsageError(
+      "can't ask for confirmation without a terminal. Add --yes to go ahead, or --dry-run to see what would happen.",
+    );
   shell.err.write(`${question} Type "${word}": `);
   // Node sets a terminal to non-blocking, so reading it by `fs` fails with EAGAIN.
   const lines = createInterface({ input: stdin, signal: shell.signal });
@@ -191,5 +193,5 @@ export type Options<Flag extends string, Valued extends string = never> = {
   readonly [Name in Flag]?: boolean;
 } & { readonly [Name in Valued]?: string };
 
-export const DEMO = { '--demo': "the demo's mirror, when there is one of your own too" };
-export const JSON_ON_STDOUT = { '--json': 'as JSON on stdout' };
+export const DEMO = { '--demo': "use the demo's mirror, even if you have one of your own" };
+export const JSON_ON_STDOUT = { '--json': 'print JSON on stdout' };

@@ -73,7 +73,7 @@ describe('columns', () => {
       signal: null,
       stdout: '',
       stderr: expect.stringMatching(
-        /1 value that the column has now would be lost from it, for example\n {2}research_jobs 1 .*: 1\.50\nresearch-mirror: nobody can be asked here: add --yes, .*\n$/,
+        /1 value that the column has now would be lost from it, for example\n {2}research_jobs 1 .*: 1\.50\nresearch-mirror: can't ask for confirmation without a terminal\. Add --yes .*\n$/,
       ) as string,
     });
     expect(await shape()).toEqual(before);

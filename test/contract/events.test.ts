@@ -64,10 +64,10 @@ describe('events', () => {
   });
 
   wrongUsage('events', [
-    ['an action there is not', ['reply', 'evt_1'], `can't "reply" (did you mean replay?)`],
+    ['an action there is not', ['reply', 'evt_1'], `has no action "reply" (did you mean replay?)`],
     ['nothing to replay', ['replay'], 'which ones?'],
     ['options of another action', ['replay', 'evt_1', '--type', 'x'], 'events replay has no option --type'],
-    ['a filter beside --show', ['--show', 'evt_1', '--type', 'x'], '--show goes without --type'],
+    ['a filter beside --show', ['--show', 'evt_1', '--type', 'x'], "--show can't be combined with --type"],
     ['IDs where there are none', ['list', 'evt_1'], 'events list takes no IDs'],
   ]);
 });

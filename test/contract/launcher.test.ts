@@ -231,7 +231,7 @@ describe('the launcher of a checkout with a bundle', () => {
   ])('runs the sources after %s, and says so when it is asked to', async (_, change) => {
     writeFileSync(stamp, `${sourceHash(checkout.path)}\n`);
     change();
-    expect(await checkout.says()).toMatch(/^sources(?=research-mirror: .* "npm run build"\n$)/);
+    expect(await checkout.says()).toMatch(/^sources(?=research-mirror: .* "npm run build"\.\n$)/);
   });
 
   it('runs it again once it is rebuilt, or the sources are what they were', async () => {
@@ -259,7 +259,7 @@ describe('the launcher of a checkout with a bundle', () => {
 describe('the launcher without what it needs', () => {
   it.each([
     ['its packages', [], 'its packages are not installed'],
-    ['the pinned Node', ['commander'], 'it needs Node 24 or newer, this is'],
+    ['the pinned Node', ['commander'], 'it needs Node 24 or newer, and this is'],
   ])('says in one line what to do about missing %s', async (_, installed, message) => {
     const own = makeFolder();
     try {

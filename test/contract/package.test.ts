@@ -99,7 +99,7 @@ describe('the package', () => {
 
   it('runs the demo: emulated service, embedded Postgres, daemon, page and metrics', async () => {
     const demo = startProgram(['demo'], installed);
-    await demo.until('Ctrl-C ends it');
+    await demo.until('Ctrl-C ends the demo');
     const page = /status page\s+(http:\S+)/.exec(demo.output())?.[1] ?? '';
     expect(await (await fetch(page)).text()).toContain('<!doctype html>');
     const report = (await (await fetch(new URL('/api/status', page))).json()) as { version: string };
@@ -186,7 +186,7 @@ describe.runIf(REGISTRY)('the package on a machine', () => {
   });
 
   it.each([
-    [20, "2: research-mirror can't start, it needs Node 24 or newer, this is v20."],
+    [20, "2: research-mirror can't start: it needs Node 24 or newer, and this is v20."],
     [24, 'v24.'],
   ])('without the pinned one, with Node %i there: %s', async (major, outcome) => {
     rmSync(join(modules, PLATFORM ?? ''), { recursive: true, force: true });

@@ -63,12 +63,12 @@ describe('demo', () => {
     const page = /status page +(http:\S+)/.exec(demo.output())?.[1] ?? '';
     const second = await run('demo');
     expect(second).toMatchObject({ code: 0, stdout: '' });
-    expect(second.stderr).toContain('a demo runs here already');
+    expect(second.stderr).toContain('a demo is already running here');
     expect(second.stderr).toContain(page);
     expect(page).toMatch(/^http/);
     // Its list is read again once it was deleted there; whatever passes is equal to the service.
     const verified = await run('verify', 'watchlist', '--json');
-    expect(verified.stderr).toContain('this is about the demo');
+    expect(verified.stderr).toContain('using the demo, which runs here');
     expect(JSON.parse(verified.stdout)).toMatchObject({ equal: true });
     expect(await run('sync', 'account', '--demo')).toMatchObject({ code: 0 });
     expect(await run('sync', 'watchlist', '--full', '--demo')).toMatchObject({ code: 0 });
@@ -117,8 +117,8 @@ describe('demo', () => {
       for (const each of strangers) each.close();
       expect(refused).toMatchObject({ code: 3, stdout: '' });
       expect(refused.stderr).toBe(
-        `research-mirror: something else uses port ${port}, at which the demo's mirror knows its service ` +
-          '(data/demo/service-port): stop what uses it, or begin anew by removing the folder data/demo\n',
+        `research-mirror: another program uses port ${port}, where the demo's mirror expects its service ` +
+          '(data/demo/service-port). Stop that program, or remove the folder data/demo to start over.\n',
       );
     } finally {
       demo?.child.kill('SIGINT');

@@ -81,13 +81,13 @@ describe('submissions', () => {
   });
 
   wrongUsage('submissions', [
-    ['an action there is not', ['lsit'], `can't "lsit" (did you mean list?)`],
+    ['an action there is not', ['lsit'], `has no action "lsit" (did you mean list?)`],
     ['a state there is not', ['--state', 'quued'], '(did you mean queued?)'],
     ['an ID that is none', ['cancel', '12a'], '"12a" is no ID'],
     ['nothing to cancel', ['cancel'], 'which ones?'],
     ['options of another action', ['cancel', '1', '--state', 'queued'], 'cancel has no option --state'],
     ['IDs where there are none', ['release', '1'], 'submissions release takes no IDs'],
-    ['a filter beside --show', ['--show', '1', '--limit', '2'], '--show goes without --limit'],
+    ['a filter beside --show', ['--show', '1', '--limit', '2'], "--show can't be combined with --limit"],
     ['a limit that is none', ['--limit', '0'], '--limit: "0" must be a whole number from 1'],
   ]);
 });

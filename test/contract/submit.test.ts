@@ -199,7 +199,11 @@ describe('submit without a running daemon', () => {
     ['a missing target', ['list_analyze'], 'list_analyze needs a target_id: the list_id of a list'],
     ['a target where there is none', ['enrich', ...NOTHING, '--id', '1'], 'enrich takes no target_id'],
     ['an account there is not', ['enrich', ...NOTHING, '--user', '7'], 'account 7 is not mirrored here'],
-    ['a user that is no number', ['enrich', ...NOTHING, '--user', 'x'], '--user: "x" is no user_id: a number'],
+    [
+      'a user that is no number',
+      ['enrich', ...NOTHING, '--user', 'x'],
+      '--user: "x" is not a user_id, which is a number',
+    ],
     ['a payload that is no JSON', ['enrich', '--data', '{'], '--data: is no JSON'],
     [
       'a payload that Postgres has no value for',

@@ -50,9 +50,9 @@ describe('wrong usage', () => {
     ['too many arguments', ['sql', 'select', '1'], 'too many arguments'],
     ['an empty query', ['sql', ' '], 'the query is empty'],
     ['two formats', ['sql', 'select 1', '--csv', '--json'], '--csv and --json exclude each other'],
-    ['a removed command', ['export', 'lists', '--parquet', '-o', 'x'], 'export was removed: "research-'],
+    ['a removed command', ['export', 'lists', '--parquet', '-o', 'x'], 'export was removed: use "research-'],
     ['shards that are none', ['distribute', '--shards', 'x'], '--shards: "x" must be a whole number'],
-    ['a time-out that is none', ['sql', 'select 1', '--timeout', '5'], '--timeout: "5" is no duration'],
+    ['a time-out that is none', ['sql', 'select 1', '--timeout', '5'], '--timeout: "5" is not a duration'],
     ['an unknown collection', ['sync', 'lsits'], 'no such collection: "lsits" (did you mean lists?)'],
     ['deletions that nothing proves', ['sync', '--accept-deletions'], '--accept-deletions goes with --full'],
     ['switches of the sandbox that are none', ['sandbox', '--order', 'up'], '--order: must be one of'],
@@ -78,12 +78,12 @@ describe('a wrong configuration', () => {
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(stderr.split('\n').map((line) => line.split(':').slice(0, 2).join(':').trim())).toEqual([
       'research-mirror: the configuration has 6 problems',
-      'MIRROR_API_KEYS: there is no such variable (did you mean MIRROR_API_KEY?)',
+      'MIRROR_API_KEYS: unknown variable (did you mean MIRROR_API_KEY?)',
       expect.stringMatching(/^MIRROR_API_KEY: not set/),
       expect.stringMatching(/^DATABASE_URL: /),
       expect.stringMatching(/^MIRROR_PG_PORT: /),
       expect.stringMatching(/^MIRROR_API_URL: /),
-      expect.stringMatching(/^MIRROR_POLL_CRON: .*minute "99" is not legal/),
+      expect.stringMatching(/^MIRROR_POLL_CRON: .*minute "99" is not valid/),
       '',
     ]);
     expect(stderr).not.toMatch(/hunter|a-secret/);
@@ -93,7 +93,7 @@ describe('a wrong configuration', () => {
   it.each(['migrate', 'sandbox', 'demo'])('is told by %s as well', async (command) => {
     const { code, stderr } = await runProgram([command], { cwd, env: { MIRROR_SHEMA: 'x' } });
     expect(code).toBe(2);
-    expect(stderr).toContain('MIRROR_SHEMA: there is no such variable (did you mean MIRROR_SCHEMA?)');
+    expect(stderr).toContain('MIRROR_SHEMA: unknown variable (did you mean MIRROR_SCHEMA?)');
   });
 
   it('may come from .env and from files, and the environment wins', async () => {
@@ -130,7 +130,7 @@ describe('a data folder that can’t be used', () => {
     const { code, stderr } = await runProgram(['status'], { cwd, env });
     expect({ code, stderr }).toEqual({
       code: 3,
-      stderr: expect.stringMatching(/^research-mirror: there is no mirror in .* yet: .*\n$/) as string,
+      stderr: expect.stringMatching(/^research-mirror: there is no mirror in .* yet\. .*\n$/) as string,
     });
   });
 });

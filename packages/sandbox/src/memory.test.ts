@@ -79,7 +79,7 @@ describe('a sandbox with a memory', () => {
 
   it('does not start with a file that is none, and says which', async () => {
     const options = { port: 0, controlPort: 0, memory: folder.path };
-    const why = `can't repeat what is in ${folder.path}: remove it to begin anew`;
+    const why = `can't replay ${folder.path}. Remove that file to start over.`;
     await expect(startSandbox(options)).rejects.toThrow(why);
   });
 });

@@ -46,7 +46,7 @@ export class Memory {
     try {
       for (const line of this.#lines()) carryOut(JSON.parse(line) as Remembered);
     } catch (cause) {
-      throw new Unusable(`the sandbox can't repeat what is in ${this.#file}: remove it to begin anew`, {
+      throw new Unusable(`the sandbox can't replay ${this.#file}. Remove that file to start over.`, {
         cause,
       });
     }

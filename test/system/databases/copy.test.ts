@@ -118,7 +118,7 @@ describe('copy', () => {
       [[wrong], undefined, 2, elsewhere],
       [['--data-dir', wrong], undefined, 2, elsewhere],
       [['--data-dir', 'x'], place.url, 2, /--data-dir, and not both/],
-      [[], 'mysql://hunter-password', 2, /MIRROR_COPY_TO: is no connection URL/],
+      [[], 'mysql://hunter-password', 2, /MIRROR_COPY_TO: is not a Postgres connection URL/],
       [[], wrong, 3, /the target: .*check user and password in MIRROR_COPY_TO/],
       [[], system.databaseUrl, 1, /the target has a mirror in schema "mirror" already/],
     ];

@@ -42,7 +42,7 @@ it('a daemon is ready beside one of 0.2.0, and drops what that one uses as soon 
   expect(migrated.stdout).toContain(
     `works with this version; ${DROP} waits until no program before 0.3.0 runs: "start" of 0.2.0`,
   );
-  expect(migrated.stderr).toContain('the way back to them is a restore of a backup from before');
+  expect(migrated.stderr).toContain('you need to restore a backup from before this migration');
   const checked = await system.run(['migrate', '--check'], ENV);
   expect(checked).toMatchObject({ code: 1 });
   expect(checked.stdout).toContain(`is behind by 1 migration: ${DROP}`);

@@ -77,7 +77,7 @@ describe('doctor says of the embedded Postgres', () => {
       `database broken: MIRROR_PG_BIN (${bin}) is PostgreSQL 19.1: name the folder of a PostgreSQL 15 to 18`,
     );
     expect(await wrongAt({ MIRROR_PG_BIN: system.cwd })).toMatch(
-      /^configuration broken: MIRROR_PG_BIN: .* has no postgres: name the folder.*$/,
+      /^configuration broken: MIRROR_PG_BIN: .* has no postgres\. Give the folder.*$/,
     );
   });
 

@@ -12,8 +12,8 @@ describe('forget', () => {
     ['a key that is none', ['research_jobs', 'x'], '"x" is no key'],
     ['an item without its list', ['list_items', '7'], 'the list and the item, as in 7:abc'],
     ['--yes beside --undo', ['research_jobs', '1', '--undo', '--yes'], 'has no option --yes'],
-    ['a user that is no number', ['research_jobs', '1', '--user', 'me'], 'no user_id'],
-    ['no --yes where nobody can be asked', ['research_jobs', '1'], 'add --yes'],
+    ['a user that is no number', ['research_jobs', '1', '--user', 'me'], '"me" is not a user_id'],
+    ['no --yes where nobody can be asked', ['research_jobs', '1'], 'Add --yes'],
   ]);
 
   it('ends with 1 where the account or the row is not here, and records nothing', async () => {

@@ -80,11 +80,11 @@ describe('mutations', () => {
 
 it.each<[string, (control: typeof sandbox.control) => Promise<unknown>]>([
   ['there is no item 5', (control) => control.mutate({ op: 'delete', ...LIST, id: '5' })],
-  ['there is an item 1 already', (control) => control.mutate({ op: 'insert', collection, id: '1' })],
-  ['name one as list', (control) => control.truth({ collection: 'list_items' })],
+  ['item 1 exists already', (control) => control.mutate({ op: 'insert', collection, id: '1' })],
+  ['list is required', (control) => control.truth({ collection: 'list_items' })],
   ['there is no user 99', (control) => control.count({ ...LIST, user: 99 })],
   ["jobs: can't be changed while the sandbox runs", (control) => control.change({ jobs: 7 })],
-  ['to a later time only', (control) => control.clock({ set: '2000-01-01T00:00:00Z' })],
+  ['can only move forward', (control) => control.clock({ set: '2000-01-01T00:00:00Z' })],
 ])('what is invalid is refused, with the reason: %s', async (reason, call) => {
   await expect(call(sandbox.control)).rejects.toThrow(reason);
 });

@@ -139,7 +139,7 @@ function mutations(state: SandboxState, body: object): string[] {
       ids.push(mutate(state, { ...mutation, ...whose }, at));
     } catch (error) {
       if (!(error instanceof ControlError)) throw error;
-      throw new ControlError(`${error.message} (${ids.length} mutations before it were carried out)`);
+      throw new ControlError(`${error.message} (${ids.length} mutations before it were applied)`);
     }
     state.memory.add({ kind: 'mutation', at, mutation: JSON.stringify(mutation), ...whose });
   }
@@ -158,7 +158,7 @@ function moveClock(state: SandboxState, { freeze, resume, advanceMs, set }: Cloc
   if (resume === true) state.data.resume();
   const target = set === undefined ? state.data.now() + (advanceMs ?? 0) : Date.parse(set);
   if ((set ?? advanceMs) !== undefined && !state.data.set(target))
-    throw new ControlError('the clock can be moved to a later time only');
+    throw new ControlError('the clock can only move forward');
   state.memory.add({ kind: 'clock', aheadMs: state.data.now() - state.clock.now() });
   return clockText(state);
 }

@@ -69,12 +69,12 @@ async function emit(state: SandboxState, request: EventRequest): Promise<(string
   const at = state.data.now();
   const { publisher } = state;
   if (data !== undefined) {
-    if (typeof type !== 'string') throw new ControlError('type must be a text');
+    if (typeof type !== 'string') throw new ControlError('type must be a string');
     return await times(count, () => publisher.publish(user, type, at, () => data) ?? null);
   }
   if (!isEventType(type)) throw new ControlError(`type must be one of ${EVENT_TYPES.join(', ')}`);
   const told = request.ids?.map(String) ?? newest(state, user, type, count);
-  if (told.length === 0) throw new ControlError(`there is no item of which ${type} could tell`);
+  if (told.length === 0) throw new ControlError(`there is no item for an event ${type}`);
   return await times(request.ids === undefined ? count : told.length, (index) => {
     const id = told[index % told.length] ?? '';
     return publisher.publishItemEvent(user, { type, id, at }) ?? null;
@@ -100,7 +100,7 @@ export function changeWebhook(state: SandboxState, request: WebhookChange): obje
   }
   if (typeof url !== 'string' || !isHttpUrl(url)) throw new ControlError('url must be an http or https URL, or null');
   if (types !== null && !(Array.isArray(types) && types.every(isEventType)))
-    throw new ControlError('event_types must be null or some of the types of the specification');
+    throw new ControlError('event_types must be null or a list of types from the specification');
   return registration.register(url, types, 'new', state.clock.monotonic());
 }
 
@@ -108,7 +108,7 @@ export function changeWebhook(state: SandboxState, request: WebhookChange): obje
 export function rotateSecret(state: SandboxState, userId: number | undefined): object {
   const { registration } = userOf(state, userId);
   const now = state.clock.monotonic();
-  if (!registration.rotate(now)) throw new ControlError('there is no webhook registered');
+  if (!registration.rotate(now)) throw new ControlError('no webhook is registered');
   return registration.at(now) ?? {};
 }
 

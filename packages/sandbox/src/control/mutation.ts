@@ -56,7 +56,8 @@ export function scopeOf(
   if (collection === undefined) throw new ControlError(`collection must be one of ${COLLECTIONS.join(', ')}`);
   if (collection !== 'list_items') return { population: data.collection(collection), readable: true };
   const list = data.list(listId ?? '', state.data.now());
-  if (list === undefined) throw new ControlError(`there is no list ${listId ?? '(name one as list)'}`);
+  if (list === undefined)
+    throw new ControlError(listId === undefined ? 'list is required' : `there is no list ${listId}`);
   return {
     population: toChange ? data.itemsToChange(list) : data.items(list),
     readable: data.collection('lists').visible(list, state.data.now()),
@@ -73,7 +74,8 @@ export function mutate(state: World, mutation: Mutation, at = state.data.now()):
   const { population } = scopeOf(state, mutation.user, mutation.collection, mutation.list, true);
   if (op === 'insert') return insert(population, mutation, at, silent);
   const ref = id === undefined ? undefined : population.find(id, at);
-  if (ref === undefined || id === undefined) throw new ControlError(`there is no item ${id ?? '(name one as id)'}`);
+  if (ref === undefined || id === undefined)
+    throw new ControlError(id === undefined ? 'id is required' : `there is no item ${id}`);
   const change = op === 'update' ? { kind: op, fields: mutation.fields ?? {} } : { kind: op };
   population.change(ref, { ...change, at, silent });
   return id;
@@ -87,7 +89,7 @@ function insert(population: Population, { id, fields = {}, source }: Mutation, a
     return population.idOf(slot);
   }
   const ref = population.find(id, at);
-  if (population.findVisible(id, at) !== undefined) throw new ControlError(`there is an item ${id} already`);
+  if (population.findVisible(id, at) !== undefined) throw new ControlError(`item ${id} exists already`);
   const { sequence, overlay, plan } = population;
   const keyed = { [plan.kind.keyField]: keyOf(population, id), ...fields };
   const change = { kind: 'insert', at, silent, source: source ?? JSON.stringify(keyed) } as const;

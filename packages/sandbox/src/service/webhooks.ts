@@ -106,7 +106,7 @@ export function registerWebhook(
     return failure(
       400,
       'invalid_event_types',
-      `event_types must be null or some of ${EVENT_TYPES.join(', ')}`,
+      `event_types must be null or a list of ${EVENT_TYPES.join(', ')}`,
       options.errorBody,
     );
   }

@@ -42,7 +42,7 @@ describe('the options of a sandbox', () => {
         'epoch: must be an ISO 8601 time or start, but is "yesterday"',
         expect.stringContaining('hostile-kinds: has "werewolf"; legal: nul,'),
         'new-jobs-per-minute: must be a number from 0 to 1000000, but is "many"',
-        'colour: there is no such switch',
+        'colour: unknown switch',
       ],
     });
   });

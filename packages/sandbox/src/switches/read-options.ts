@@ -15,7 +15,7 @@ export function readSandboxOptions(input: Readonly<Record<string, unknown>>, bas
   for (const [name, given] of Object.entries(input)) {
     if (given === undefined) continue;
     if (!isSwitch(name)) {
-      problems.push(`${name}: there is no such switch`);
+      problems.push(`${name}: unknown switch`);
     } else if (base !== undefined && !isLive(name)) {
       problems.push(`${flagOf(name)}: can't be changed while the sandbox runs`);
     } else {

@@ -24,20 +24,16 @@ const TEN_MINUTES = { max: 600_000 };
 
 /** What is settled when a sandbox starts: addresses, how much data there is, and how it changes by itself. */
 const FIXED_SWITCHES = {
-  host: text('127.0.0.1', 'address that the service listens on (the control API: always loopback)', (value) =>
+  host: text('127.0.0.1', 'address that the service listens on; the control API always listens on loopback', (value) =>
     value === '' ? 'must not be empty' : undefined,
   ),
-  port: integer(8090, 'port of the service; 0 takes a free one', { max: 65_535 }),
-  controlPort: integer(8091, 'port of the control API; 0 takes a free one', { max: 65_535 }),
-  memory: text(
-    '',
-    'file that keeps what was asked of the service (webhooks, operations, changes) for its next start; default: none',
-    () => undefined,
-  ),
-  seed: integer(1, 'what all data is derived from', { max: 4_294_967_295 }),
+  port: integer(8090, 'port of the service; 0 picks a free port', { max: 65_535 }),
+  controlPort: integer(8091, 'port of the control API; 0 picks a free port', { max: 65_535 }),
+  memory: text('', 'file that keeps webhooks, operations and changes for the next start', () => undefined),
+  seed: integer(1, 'seed of all data', { max: 4_294_967_295 }),
   epoch: text(
     'start',
-    'moment (ISO 8601) at which the rates begin to count; the same seed and epoch give the same data',
+    'time (ISO 8601) at which the rates begin to count; the same seed and epoch give the same data',
     (value) =>
       value === 'start' || !Number.isNaN(Date.parse(value)) ? undefined : 'must be an ISO 8601 time or start',
   ),
@@ -60,27 +56,27 @@ const FIXED_SWITCHES = {
   watchChangesPerMinute: rate(2, 'watchlist entries whose score changes each minute'),
   ageDays: integer(
     0,
-    'days for which the world exists at the epoch: age of its first items, and scores changed since; 0: two years, and none has changed yet',
+    'age of the world at the epoch, in days, with score changes since then; 0: two years, without score changes so far',
     { max: 730 },
   ),
-  overlap: share(0, 'part of the research jobs and watchlist entries whose company is on a list, too'),
+  overlap: share(0, 'share of research jobs and watchlist entries whose company is also on a list'),
   jobSeconds: integer(90, 'typical seconds from queued to finished', { min: 1, max: 86_400 }),
-  failedShare: share(0.05, 'part of the jobs that fail'),
-  retriedShare: share(0, 'part of the failed jobs that the service retries, and that complete then'),
-  stuckShare: share(0, 'part of the jobs that stay in processing for ever'),
+  failedShare: share(0.05, 'share of jobs that fail'),
+  retriedShare: share(0, 'share of failed jobs that the service retries, and that then complete'),
+  stuckShare: share(0, 'share of jobs that stay in processing for ever'),
   ids: choice(
     ID_FORMS,
     'integer',
-    'form of the IDs of list items and watchlist entries; odd: with what a URL has to encode',
+    'form of the IDs of list items and watchlist entries; odd: with characters that a URL has to encode',
   ),
   numericIds: choice(
     NUMERIC_ID_FORMS,
     'integer',
-    'form of job_id, bulk_job_id and list_id: as specified; above 2^53; texts of digits; above 2^63; UUIDs',
+    'form of job_id, bulk_job_id and list_id: as specified, above 2^53, strings of digits, above 2^63, UUIDs',
   ),
-  lateShare: share(0, 'part of the new items that are committed late: a lower ID appears after higher ones'),
-  lateSeconds: integer(60, 'most seconds by which such an item is late', { max: 86_400 }),
-  jobCredits: share(0, 'credits that each research job costs which appears by itself'),
+  lateShare: share(0, 'share of new items that are committed late: a lower ID appears after higher ones'),
+  lateSeconds: integer(60, 'longest delay of such an item, in seconds', { max: 86_400 }),
+  jobCredits: share(0, 'credits that a research job costs if it appears by itself'),
 };
 
 /** Keys, and what the data's fields look like. */
@@ -93,19 +89,19 @@ const DATA_SWITCHES = {
   states: choice(
     ['plain', 'many', 'upper', 'mixed', 'null'],
     'plain',
-    'state words: the usual four; many more; upper case; mixed case; null while unfinished',
+    'status words: the usual four, many more, upper case, mixed case, null while unfinished',
   ),
   times: choice(
     TIME_FORMS,
     'z',
-    'time fields: …Z, …+00:00, no zone, six fraction digits, epoch seconds, epoch milliseconds; of all these forms; no times at all',
+    'time fields: …Z, …+00:00, no zone, six fraction digits, epoch seconds, epoch milliseconds, all these forms, no times at all',
   ),
-  hostileShare: share(0, 'part of the items that carry a hostile value'),
-  megabytes: integer(1, 'megabytes that a hostile item of the kind megabyte has', {
+  hostileShare: share(0, 'share of items with a hostile value'),
+  megabytes: integer(1, 'size of a hostile item of the kind megabyte, in megabytes', {
     min: 1,
     max: 100,
   }),
-  hostileKinds: text(HOSTILE_KINDS.join(','), `which: ${HOSTILE_KINDS.join(',')}`, (value) => {
+  hostileKinds: text(HOSTILE_KINDS.join(','), 'kinds of these values, separated by commas', (value) => {
     const wrong = value.split(',').filter((kind) => !HOSTILE_KINDS.some((known) => known === kind));
     return wrong.length === 0
       ? undefined
@@ -118,14 +114,14 @@ const LIST_SWITCHES = {
   order: choice(
     ['falling', 'rising', 'created', 'last-updated', 'score', 'unordered'],
     'falling',
-    'order of lists: by ID, by creation time with ties, by a changing value (memory grows with the collection), none',
+    'order of lists: by ID, by creation time with ties, by a changing value (needs memory for the whole collection), none',
   ),
   cursor: choice(
     ['keyset', 'position-400', 'position-404', 'inclusive', 'opaque', 'garbled', 'unknown-ignored', 'unknown-empty'],
     'keyset',
-    'starting_after: items beyond that ID; the place of an existing item, else a refusal; with the item itself; next_cursor tokens; next_cursors with U+0000 or half a surrogate pair, beside IDs that work; unknown: first page, or empty',
+    'starting_after: items beyond that ID; items after an existing item, otherwise a 400 or 404; the item itself as well; next_cursor tokens; next_cursor tokens with U+0000 or half a surrogate pair, while IDs work too; an unknown ID gives the first page, or an empty one',
   ),
-  hasMore: choice(['exact', 'full', 'missing'], 'exact', 'has_more: exact; the page was full; no such field'),
+  hasMore: choice(['exact', 'full', 'missing'], 'exact', 'has_more: exact, true if the page is full, no such field'),
   noError: choice(
     ['missing', 'null', 'false', 'zero', 'empty', 'list', 'object'],
     'missing',
@@ -133,11 +129,11 @@ const LIST_SWITCHES = {
   ),
   envelope: choice(['flat', 'nested'], 'flat', 'list envelope: as specified, or nested one level'),
   badLimit: choice(['400', '422', 'clamped'], '400', 'answer to a limit outside the allowed range'),
-  maxLimit: integer(500, 'greatest limit allowed', { min: 1, max: 500 }),
+  maxLimit: integer(500, 'largest limit allowed', { min: 1, max: 500 }),
   smallLimit: choice(
     ['taken', 'ignored', 'refused', 'last'],
     'taken',
-    'a limit smaller than the greatest: taken; ignored; refused; taken, and has_more is false',
+    'a limit below the largest: taken, ignored, refused, taken with has_more false',
   ),
   deletedList: choice(['404', 'empty'], '404', 'GET /v1/lists/{id} of a deleted list'),
 };
@@ -155,22 +151,22 @@ const LIMIT_SWITCHES = {
   limiter: choice(
     ['sliding-log', 'sliding-counter', 'fixed-window', 'token-bucket'],
     'sliding-log',
-    'how requests are counted',
+    'algorithm that counts requests',
   ),
   countRefused: choice(['on', 'off'], 'off', 'whether refused requests count too'),
   remaining: choice(
     ['exact', 'constant', 'missing'],
     'exact',
-    'X-RateLimit-Remaining: right, always the same number, or missing',
+    'X-RateLimit-Remaining: right, always the same number, missing',
   ),
-  reset: choice(['epoch-s', 'epoch-ms', 'delta-s', 'iso', 'missing'], 'epoch-s', 'X-RateLimit-Reset'),
-  retryAfter: choice(['seconds', 'decimal', 'http-date', 'huge', 'missing'], 'seconds', 'Retry-After of a 429'),
+  reset: choice(['epoch-s', 'epoch-ms', 'delta-s', 'iso', 'missing'], 'epoch-s', 'form of X-RateLimit-Reset'),
+  retryAfter: choice(['seconds', 'decimal', 'http-date', 'huge', 'missing'], 'seconds', 'form of Retry-After in a 429'),
 };
 
 /** Latency, errors, account and POST answers. */
 const ANSWER_SWITCHES = {
-  latencyMin: integer(0, 'least milliseconds from request to answer', TEN_MINUTES),
-  latencyMax: integer(0, 'most milliseconds from request to answer', TEN_MINUTES),
+  latencyMin: integer(0, 'minimum time from request to answer, in milliseconds', TEN_MINUTES),
+  latencyMax: integer(0, 'maximum time from request to answer, in milliseconds', TEN_MINUTES),
   errorBody: choice(
     ['code', 'detail', 'details', 'message', 'text', 'html'],
     'code',
@@ -181,10 +177,10 @@ const ANSWER_SWITCHES = {
   credits: choice(
     ['number', 'string', 'object', 'object-cents', 'cents', 'null', 'other'],
     'number',
-    'credits in the account: a number; a text; {balance,unit}; the same in cents; whole cents; null; a shape of its own',
+    'credits of the account: a number, a string, {balance,unit}, the same in cents, whole cents, null, another shape',
   ),
   postStatus: choice(['200', '201', '202'], '201', 'status of accepted POST operations'),
-  idempotency: choice(['ignored', 'honoured'], 'ignored', 'what an Idempotency-Key does'),
+  idempotency: choice(['ignored', 'honoured'], 'ignored', 'whether an Idempotency-Key has an effect'),
 };
 
 /** Webhooks: registration, events, signatures and deliveries (sections 2.3, 2.4, 4.2, 6). */
@@ -192,70 +188,59 @@ export const EVENT_SWITCHES = {
   noWebhook: choice(
     ['null', 'object', '404', '204', 'empty-list'],
     'null',
-    'GET /v1/webhooks with none registered: null, {}, 404, 204, an empty list',
+    'answer to GET /v1/webhooks when none is registered: null, {}, 404, 204, an empty list',
   ),
-  webhookUrl: choice(
-    ['same', 'slash'],
-    'same',
-    'the registered URL as answered: unchanged, or with a slash at its end',
-  ),
+  webhookUrl: choice(['same', 'slash'], 'same', 'registered URL in answers: unchanged, or with a slash at the end'),
   registerSecret: choice(
     ['new', 'same', 'missing'],
     'new',
-    'secret of a registration: a new one each time; the one before, if there is one; new, and not in the answer',
+    'secret of a registration: a new one each time; the previous one, if any; a new one that is missing in the answer',
   ),
   registerLate: integer(
     0,
-    'milliseconds from the answer of a registration until GET and deliveries follow it',
+    'time from the answer to a registration until GET and deliveries follow it, in milliseconds',
     TEN_MINUTES,
   ),
   registerLost: share(0, 'probability that a registration takes effect and its answer is lost'),
   eventData: choice(
     ['full', 'id-only', 'missing', 'other'],
     'full',
-    'data of events other than research.…: the ID under its own name, and more; {id}; no such field; a shape of its own',
+    'data of events other than research.…: the ID under its own name, and more; {id}; no such field; another shape',
   ),
   signature: choice(
     ['hex', 'sha256-hex', 'base64', 'timestamped', 'standard-webhooks', 'canonical-json'],
     'hex',
     'HMAC-SHA256 of the body: hex; sha256=hex; base64; t=…,v1=hex of "t.body"; Standard Webhooks; hex of the body with sorted keys, compact, in ASCII',
   ),
-  signatureHeader: text('X-Service-Signature', 'header that carries it', (value) =>
-    /^[\w!#$%&'*+.^`|~-]+$/.test(value) ? undefined : 'must be a name of a header',
+  signatureHeader: text('X-Service-Signature', 'header that carries the signature', (value) =>
+    /^[\w!#$%&'*+.^`|~-]+$/.test(value) ? undefined : 'must be a header name',
   ),
-  signatureKey: choice(
-    ['text', 'hex-decoded'],
-    'text',
-    'key of the HMAC: the secret as text, or the bytes that its digits spell',
-  ),
-  deliveryParallel: integer(8, 'deliveries under way at a time, over all users', {
+  signatureKey: choice(['text', 'hex-decoded'], 'text', 'key of the HMAC: the secret as text, or hex-decoded'),
+  deliveryParallel: integer(8, 'deliveries in progress at a time, over all users', {
     min: 1,
     max: 1000,
   }),
-  deliveryWaiting: integer(100_000, 'deliveries that may wait; when there are more, the oldest are dropped', {
+  deliveryWaiting: integer(100_000, 'longest queue of deliveries; beyond it, the oldest are dropped', {
     min: 1,
     max: 1_000_000,
   }),
-  deliveryTimeoutMs: integer(10_000, 'milliseconds that a delivery waits for its answer', {
+  deliveryTimeoutMs: integer(10_000, 'time that a delivery waits for its answer, in milliseconds', {
     min: 1,
     max: 600_000,
   }),
-  deliveryRetries: integer(5, 'times that a delivery is tried again', { max: 100 }),
+  deliveryRetries: integer(5, 'retries of a delivery', { max: 100 }),
   deliveryRetryMs: integer(
     1000,
-    'milliseconds from a failed delivery to the first retry; doubled with each',
+    'time from a failed delivery to the first retry, in milliseconds; doubled for each further retry',
     TEN_MINUTES,
   ),
-  retryOn4xx: choice(['no', 'yes'], 'no', 'whether a delivery that was answered 4xx is tried again'),
-  deliveryDelayMin: integer(0, 'least milliseconds from an event to its first delivery', TEN_MINUTES),
-  deliveryDelayMax: integer(0, 'most milliseconds from an event to its first delivery', TEN_MINUTES),
-  deliveryLost: share(0, 'part of the events that are never delivered'),
-  deliveryDuplicate: share(0, 'part of the events that are delivered twice'),
-  deliveryReorder: share(0, 'part of the deliveries held back for 1 to 2 s, so that later ones overtake'),
-  deliveryForged: share(
-    0,
-    'part of the events beside which a forged one comes: another ID, signed with a wrong secret',
-  ),
+  retryOn4xx: choice(['no', 'yes'], 'no', 'whether a delivery that was answered 4xx is retried'),
+  deliveryDelayMin: integer(0, 'minimum time from an event to its first delivery, in milliseconds', TEN_MINUTES),
+  deliveryDelayMax: integer(0, 'maximum time from an event to its first delivery, in milliseconds', TEN_MINUTES),
+  deliveryLost: share(0, 'share of events that are never delivered'),
+  deliveryDuplicate: share(0, 'share of events that are delivered twice'),
+  deliveryReorder: share(0, 'share of deliveries that are held back for 1 to 2 s, so that later ones overtake them'),
+  deliveryForged: share(0, 'share of events that a forged one accompanies: another ID, signed with a wrong secret'),
 };
 
 /** Faults, each with its probability. A request has at most one. */
@@ -265,7 +250,7 @@ const FAULT_SWITCHES = {
   fault408: share(0, 'probability of a 408'),
   fault425: share(0, 'probability of a 425'),
   faultReset: share(0, 'probability of a connection reset instead of an answer'),
-  faultResetEarly: share(0, 'probability of a connection reset before the body is read: it never takes effect'),
+  faultResetEarly: share(0, 'probability of a connection reset before the body is read, so that nothing takes effect'),
   faultTruncated: share(0, 'probability of a body that breaks off'),
   faultHtml: share(0, 'probability of a 200 with an HTML page'),
   faultGarbage: share(0, 'probability of a 200 with broken JSON'),
@@ -273,38 +258,38 @@ const FAULT_SWITCHES = {
   error200: choice(
     ['error', 'errors', 'success', 'beside-data'],
     'error',
-    'what that is: {error:{…}}, {errors:[…]}, {success:false,…}, an error beside an empty page',
+    'form of that error: {error:{…}}, {errors:[…]}, {success:false,…}, an error next to an empty page',
   ),
   faultEmpty: share(0, 'probability of an empty page (lists only)'),
   emptySays: choice(['end', 'more'], 'end', 'has_more of that page: false or true'),
-  faultRepeated: share(0, 'probability that the page asked for before comes again (lists only)'),
-  faultIgnored: share(0, 'probability that starting_after is ignored: the first page again (lists only)'),
-  faultStale: share(0, 'probability that a replica answers (GET only)'),
-  staleMs: integer(30_000, 'milliseconds by which that replica lags', { max: 86_400_000 }),
-  faultCached: share(0, 'probability that a cache on the way answers (GET only), with a copy of its own'),
-  cacheMs: integer(86_400_000, 'milliseconds for which it keeps its copies, counted from the start', {
+  faultRepeated: share(0, 'probability that the previous page comes again (lists only)'),
+  faultIgnored: share(0, 'probability that starting_after is ignored and the first page comes again (lists only)'),
+  faultStale: share(0, 'probability that a lagging replica answers (GET only)'),
+  staleMs: integer(30_000, 'lag of that replica, in milliseconds', { max: 86_400_000 }),
+  faultCached: share(0, 'probability that a cache in between answers with its own copy (GET only)'),
+  cacheMs: integer(86_400_000, 'time for which it keeps its copies, in milliseconds, counted from the start', {
     min: 1,
     max: 86_400_000,
   }),
   cacheTells: choice(
     ['both', 'age', 'date'],
     'both',
-    'what tells of that cache: an Age, and the Date of the copy; the one alone; the other alone',
+    'headers that show that cache: Age and the Date of the copy, Age alone, Date alone',
   ),
   faultSlow: share(0, 'probability of a slow answer'),
   faultDrip: share(0, 'probability of a body that drips: headers at once, the end late'),
-  slowMs: integer(5000, 'milliseconds by which a slow answer, or the end of its body, is late', {
+  slowMs: integer(5000, 'delay of a slow answer, or of the end of its body, in milliseconds', {
     max: 600_000,
   }),
-  faultKey: share(0, 'probability that a good key is refused, as badKey says'),
+  faultKey: share(0, 'probability that a valid key is refused, with the status of bad-key'),
   fault402: share(0, 'probability of a 402'),
   fault409: share(0, 'probability of a 409'),
   faultRedirect: share(0, 'probability of a 302 to another address'),
-  faultRoutes: choice(['all', 'lists', 'posts'], 'all', 'which requests meet faults'),
+  faultRoutes: choice(['all', 'lists', 'posts'], 'all', 'requests that meet faults'),
   faultEffect: choice(
     ['undone', 'done'],
     'undone',
-    'whether a POST that a fault answers took effect all the same (cut off or slow: it always did)',
+    'whether a POST that a fault answers takes effect anyway (one that is cut off or slow always does)',
   ),
 };
 

@@ -61,7 +61,7 @@ export function text(usual: string, help: string, check: (value: string) => stri
     default: usual,
     help,
     read(value) {
-      const problem = typeof value === 'string' ? check(value) : 'must be a text';
+      const problem = typeof value === 'string' ? check(value) : 'must be a string';
       return problem === undefined ? { value: String(value) } : { problem };
     },
   };
