@@ -28,7 +28,7 @@ describe.runIf(isMachinePostgresTested('the SQL that makes a role for a server o
     });
     afterAll(async () => {
       await server.remove();
-      await folder.remove();
+      folder.remove();
     });
 
     it.each([
