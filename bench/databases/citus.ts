@@ -7,7 +7,7 @@
  *
  * `--more`: so many rows the plain mirror has before it is distributed, the rest of them copied within the table.
  * The URL is that of any Citus cluster's coordinator, of a superuser of all nodes, who may make databases: set up as
- * docs/scaling.md says (steps 1 and 2), for example one for `CITUS_URL=URL npm run test:citus`. 13.2 or newer, for its
+ * docs/citus.md says (steps 1 and 3), for example one for `CITUS_URL=URL npm run test:citus`. 13.2 or newer, for its
  * counters of statements. The writer's pages are counted here; the daemon's other statements are by
  * bench/databases/routing.ts.
  */

@@ -34,7 +34,7 @@ const REMEDY =
   'Distributing needs a coordinator and at least one worker: packages of Citus on each node, ' +
   "shared_preload_libraries = 'citus', a restart, and in this database's namesake on each node CREATE EXTENSION citus; " +
   "then, here, SELECT citus_set_coordinator_host('HOST', PORT) and SELECT citus_add_node('WORKER', PORT) for each " +
-  'worker (docs/scaling.md, "When one Postgres is outgrown: Citus step by step")';
+  'worker (docs/citus.md, "Distribute a mirror, step by step")';
 
 /** An error thrown before anything is changed. */
 export function refused(why: string, remedy: string): Unusable {
@@ -86,7 +86,7 @@ const MOST_SKEW = 100;
 
 /**
  * Compares the workers' clocks with the coordinator's: a node's clock stamps the slots of its accounts, which may move
- * to another node (docs/scaling.md). What the query's duration may explain does not count.
+ * to another node (docs/citus.md). What the query's duration may explain does not count.
  */
 async function checkClocks(db: Db, workers: readonly string[]): Promise<void> {
   const wrong = new Map<string, string>();

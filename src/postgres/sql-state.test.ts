@@ -27,7 +27,7 @@ describe('databaseError', () => {
     ['08P01', Error, /pool by transaction/],
     ['28P01', Unusable, /user and password/],
     ['3D000', Unusable, /create the database/],
-    ['42501', Unusable, /docs\/operations\.md/],
+    ['42501', Unusable, /docs\/databases\.md/],
     ['42P01', Unusable, /research-mirror migrate/],
   ])('%s has a remedy in its message', (code, kind, remedy) => {
     const error = databaseError(postgresError(code));

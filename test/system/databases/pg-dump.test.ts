@@ -83,6 +83,12 @@ describe.runIf(isMachinePostgresTested('the recipe with pg_dump', 'pg_dump'))('a
     const granted = await there.db.sql`
       select has_table_privilege('mirror_reader', 'mirror.lists', 'select') as reads`;
     expect(granted.rows).toEqual([{ reads: true }]);
+    // Postgres gives everybody the right to call a function that it makes.
+    const open = await there.db.sql`
+      select oid::regprocedure::text from pg_proc
+      where pronamespace in ('mirror'::regnamespace, 'mirror_sync'::regnamespace)
+        and has_function_privilege('public', oid, 'execute')`;
+    expect(open.rows).toEqual([]);
     await daemon.stop();
     expect(await system.sandbox.control.operations()).toEqual([]);
     await there.close();
