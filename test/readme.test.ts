@@ -5,14 +5,13 @@ import { createMigratedTestDatabase } from './support/databases/migrated-databas
 import { earlier } from './support/postgres/earlier.ts';
 import { createReaderLogin } from './support/postgres/reader-login.ts';
 import { makeFolder, runProgram, type Outcome } from './support/processes/program.ts';
-import { existsSync, readFileSync, statSync } from 'node:fs';
-import { join, posix } from 'node:path';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { splitStatements } from '../src/postgres/run-migrations.ts';
 import { ASKED, LIVE_ROWS } from './browser/first-look-data.ts';
 import {
   blocksOf,
-  brokenLinks,
   commandsOf,
   comparable,
   countWords,
@@ -20,7 +19,7 @@ import {
   readReadme,
   type Block,
 } from './support/readme/readme.ts';
-import { ROOT, textFiles } from './support/rules/source-files.ts';
+import { ROOT } from './support/rules/source-files.ts';
 
 /** The README may have so many words of prose. */
 const MOST_WORDS = 800;
@@ -218,17 +217,6 @@ it('the picture of the README is small enough for a page, and as wide as one', (
   expect(picture.readUInt32BE(16)).toBe(1600);
 });
 
-it('links of documents lead to files that there are, and to headings in them', () => {
-  const files = textFiles(['docs', 'bench', 'dbt', 'test'], /\.md$/, /\.md$/);
-  expect(files.size).toBeGreaterThan(40);
-  const resolve = (from: string, to: string): string | undefined => {
-    const path = join(ROOT, posix.dirname(from), to);
-    if (!existsSync(path)) return undefined;
-    return statSync(path).isDirectory() ? '' : readFileSync(path, 'utf8');
-  };
-  expect(brokenLinks(files, resolve)).toEqual([]);
-});
-
 it('how the README is read compares figures and words, in the form of psql, too, but no moments', () => {
   const ours = 'day         jobs\n──────────  ────\n2026-03-01    12\n(1 row)\n';
   const psql = '    day     | jobs \n------------+------\n 2026-04-30 |   12\n(1 row)\n\n';
@@ -240,10 +228,4 @@ it('how the README is read finds the line that an output lacks behind others, fi
   const output = 'starting …\npage http://127.0.0.1:29050/\n1,000 rows\n';
   expect(missingLine('page http://127.0.0.1:8080/\n…\n25 rows\n', output)).toBeUndefined();
   expect(missingLine('1 rows\nstarting …\n', output)).toBe('starting …');
-});
-
-it('how the README is read finds a link that leads nowhere', () => {
-  const files = new Map([['a.md', '[a](b.md) [b](#no) [c](c.md#no) [d](c.md#yes) [e](https://e.example)']]);
-  const broken = brokenLinks(files, (_, to) => (to === 'c.md' ? '## Yes\n' : undefined));
-  expect(broken).toEqual(['a.md: b.md', 'a.md: #no', 'a.md: c.md#no']);
 });

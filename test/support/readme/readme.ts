@@ -78,23 +78,27 @@ export function missingLine(shown: string, output: string): string | undefined {
   });
 }
 
+/** Where the links of a document lead within the repository: what stands in code is no link. */
+export function linksOf(text: string): readonly string[] {
+  const prose = text.replaceAll(/^ *```[\s\S]*?^ *```$/gm, '').replaceAll(/`[^`\n]*`/g, '');
+  const links = [...prose.matchAll(/\]\(([^)\s]+)\)/g)].map(([, link = '']) => link);
+  return links.filter((link) => !/^(?:https?|mailto):/.test(link));
+}
+
 /** Links that lead to no file of the checkout, or to no heading in it, as `path: link`. @param files text by path */
 export function brokenLinks(
   files: ReadonlyMap<string, string>,
   resolve: (from: string, to: string) => string | undefined,
 ): string[] {
-  return [...files].flatMap(([path, text]) => {
-    const prose = text.replaceAll(/^ *```[\s\S]*?^ *```$/gm, '').replaceAll(/`[^`\n]*`/g, '');
-    const links = [...prose.matchAll(/\]\(([^)\s]+)\)/g)].map(([, link = '']) => link);
-    return links
-      .filter((link) => !/^(?:https?|mailto):/.test(link))
+  return [...files].flatMap(([path, text]) =>
+    linksOf(text)
       .filter((link) => {
         const [to = '', anchor] = link.split('#');
         const target = to === '' ? text : resolve(path, to);
         return target === undefined || (anchor !== undefined && !anchorsOf(target).has(anchor));
       })
-      .map((link) => `${path}: ${link}`);
-  });
+      .map((link) => `${path}: ${link}`),
+  );
 }
 
 /** As GitHub makes them of headings. */
