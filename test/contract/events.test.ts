@@ -48,9 +48,9 @@ describe('events', () => {
     const { code, stdout, stderr } = await run('events', 'replay', 'evt_1', 'evt_2');
     expect({ code, stdout }).toEqual({
       code: 0,
-      stdout: '2 events taken up again; 0 of 2 rows and lists read\n',
+      stdout: '2 events replayed; 0 of 2 rows and lists read again\n',
     });
-    expect(stderr).toContain('no daemon runs: it is read when one does');
+    expect(stderr).toContain('no daemon runs; the rest is read when one does');
     const { rows } = await sql<{ hint: string }>`
       select collection || '/' || key as hint from mirror_sync.hint order by 1`.execute(mirror.database.kysely);
     expect(rows.map(({ hint }) => hint)).toEqual(['lists/', 'research_jobs/9007199254740993']);
