@@ -29,7 +29,7 @@ describe('events', () => {
       events: [{ id: 'evt_1', userId: '42', collection: 'research_jobs' }],
       more: false,
     });
-    expect((await run('events', '--type', 'no.such')).stdout).toBe('no event of type "no.such" is here\n');
+    expect((await run('events', '--type', 'no.such')).stdout).toBe('there is no event of type "no.such"\n');
     expect((await run('events', '--limit', '1')).stdout).toContain('--limit shows more');
   });
 
@@ -65,7 +65,7 @@ describe('events', () => {
 
   wrongUsage('events', [
     ['an action there is not', ['reply', 'evt_1'], `can't "reply" (did you mean replay?)`],
-    ['nothing to replay', ['replay'], 'which ones?'],
+    ['nothing to replay', ['replay'], 'events replay needs IDs'],
     ['options of another action', ['replay', 'evt_1', '--type', 'x'], 'events replay has no option --type'],
     ['a filter beside --show', ['--show', 'evt_1', '--type', 'x'], '--show goes without --type'],
     ['IDs where there are none', ['list', 'evt_1'], 'events list takes no IDs'],

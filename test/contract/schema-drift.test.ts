@@ -78,10 +78,10 @@ describe('MIRROR_SCHEMA_DRIFT=freeze', () => {
 
   it('accepts all of a table: the problem is over, and to accept again changes nothing', async () => {
     expect((await run('columns', 'accept', 'research_jobs')).stdout).toBe(
-      '"A size" is research_jobs.a_size now, numeric\n',
+      '"A size" is now research_jobs.a_size, numeric\n',
     );
     expect((await run('columns', 'accept', 'lists.note.text')).stdout).toBe(
-      '"note.text" is lists.note_text now, text\n',
+      '"note.text" is now lists.note_text, text\n',
     );
     expect(await waiting()).toEqual([]);
     expect(await run('columns', 'accept', 'lists')).toMatchObject({

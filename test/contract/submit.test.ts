@@ -86,7 +86,7 @@ describe('submit without a running daemon', () => {
     await system.sandbox.control.change({ fault500: 1, faultRoutes: 'posts' });
     const { code, stdout, stderr } = await run('submit', 'enrich', ...NOTHING, '--json');
     expect(code).toBe(4);
-    expect(stderr).toMatch(/submission 3: outcome unknown \(500\).*It may have taken effect\. Never retry it/);
+    expect(stderr).toMatch(/submission 3: outcome unknown \(500\).*It may have taken effect; .*\. Never retry it/);
     expect(JSON.parse(stdout)).toMatchObject({ id: '3', state: 'unknown', responseStatus: 500, stuck: null });
     expect((await run('status')).stdout).toContain('1 submission of account 1001 ended with an unknown outcome');
   });

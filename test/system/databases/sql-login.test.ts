@@ -128,7 +128,7 @@ describe('sql on the embedded server', () => {
     await ask('grant pg_read_server_files to mirror_sql; grant insert (state) on mirror.submissions to mirror_sql');
     const { code, stdout, stderr } = await run('select 1');
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
-    expect(stderr).toContain('is a member of pg_read_server_files, can write tables of the mirror');
+    expect(stderr).toContain('can write tables of the mirror, is a member of pg_read_server_files');
     await ask(
       'revoke pg_read_server_files from mirror_sql; revoke insert (state) on mirror.submissions from mirror_sql',
     );

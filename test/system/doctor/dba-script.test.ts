@@ -186,7 +186,7 @@ describe.runIf(PSQL !== undefined)('doctor --sql', () => {
       MIRROR_SCHEMA: SCHEMA,
     });
     await writeFile(script, stdout);
-    await expect(psql(WORDS)).rejects.toThrow(/is a superuser: name another login/);
+    await expect(psql(WORDS)).rejects.toThrow(/is a superuser\. Set another login/);
   });
 });
 

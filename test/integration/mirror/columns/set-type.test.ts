@@ -277,7 +277,7 @@ describe('a change that is broken off', () => {
     await write('[{"job_id":1,"score":1}]');
     const interrupted = whileFilled(() => setType(own.db, 'research_jobs.score', 'jsonb'));
     await expect(setType(interrupted, 'research_jobs.score', 'text')).rejects.toThrow(
-      'another "columns set-type" of research_jobs has begun',
+      'another "columns set-type" of research_jobs began meanwhile',
     );
     const column = `select type, conflicts from mirror.columns where column_name = 'score'`;
     expect(await lines(account, column)).toEqual(['jsonb 0']);
