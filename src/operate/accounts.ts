@@ -43,10 +43,10 @@ export async function accountsAction(
       });
     });
   }
-  if (id === undefined) throw new UsageError(`accounts ${action}: which account? "accounts list" tells them`);
+  if (id === undefined) throw new UsageError(`accounts ${action} needs a user_id. "accounts list" shows them`);
   if (more !== undefined) throw new UsageError(`accounts ${action} takes one account at a time`);
   const userId = readUserId(id);
-  if (undo && remove) throw new UsageError('--undo and --remove-data exclude each other');
+  if (undo && remove) throw new UsageError("--undo and --remove-data can't be used together");
   if (action === 'move') return move(shell, userId, json);
   return onMirror(shell, 'accounts', { demo }, ({ db }) => retire(shell, db, userId, { json, remove, undo }));
 }
@@ -61,7 +61,7 @@ async function move(shell: Shell, userId: string, json: boolean) {
   return onMirror(shell, 'accounts', { config, which: 'own' }, async ({ db }) => {
     const known = db.state.selectFrom('account').select('_user_id').where('_user_id', '=', userId);
     if ((await known.executeTakeFirst()) === undefined) {
-      complain(shell, `there is no account ${userId}: "accounts list" tells them`);
+      complain(shell, `there is no account ${userId} here. "accounts list" shows the accounts`);
       return EXIT.NO;
     }
     const by = await operatorOn(db);
@@ -77,10 +77,10 @@ async function move(shell: Shell, userId: string, json: boolean) {
       return forgetOwner(db, userId, keys.map(hashOfKey));
     });
     const forgotten = await moving.catch((error: unknown) => {
-      throw error instanceof AccountHeld ? new Unusable(`${error.message}: stop it first`) : error;
+      throw error instanceof AccountHeld ? new Unusable(`${error.message}. Stop it first`) : error;
     });
     const asked = countOf(forgotten.length, 'key');
-    const told = `account ${userId} is mirrored from ${origin} from now on; whose ${asked} of it may be is asked at the next start`;
+    const told = `account ${userId} is now mirrored from ${origin}; the next start asks again who owns its ${asked}`;
     const named = forgotten.map((hash) => hash.slice(0, 8));
     say(shell, json ? JSON.stringify({ userId, origin, keys: named }) : told);
     return EXIT.DONE;
@@ -100,14 +100,14 @@ async function retire(
     : await retireAccount(db, userId, { now: await databaseTime(db), by, remove });
   const isKnown = outcome !== 'unknown';
   const rows = remove && isKnown ? await removeData(db, userId) : 0;
-  const already = outcome === 'already' ? 'was retired already' : 'is retired';
-  let told = `account ${userId} ${already}: it is not mirrored, and nothing is sent for it, whatever MIRROR_API_KEY says`;
+  const already = outcome === 'already' ? 'was already retired' : 'is retired';
+  let told = `account ${userId} ${already}: it is not mirrored and nothing is sent for it, even if MIRROR_API_KEY has its key`;
   if (undo) {
-    const back = 'is taken back: it is mirrored again where MIRROR_API_KEY has a key of it';
+    const back = 'is no longer retired: it is mirrored again if MIRROR_API_KEY has its key';
     told = `account ${userId} ${outcome === 'done' ? back : 'is not retired'}`;
   }
-  if (!isKnown) told = `there is no account ${userId} here: "research-mirror accounts" tells them`;
-  if (remove && isKnown) told += `; ${countOf(rows, 'row')} of it removed`;
+  if (!isKnown) told = `there is no account ${userId} here. "research-mirror accounts" shows the accounts`;
+  if (remove && isKnown) told += `; ${countOf(rows, 'row')} removed`;
   say(shell, json ? JSON.stringify({ userId, outcome, undo, removedRows: rows }) : told);
   return isKnown ? EXIT.DONE : EXIT.NO;
 }
@@ -177,7 +177,7 @@ export async function removeData(db: Db, userId: string): Promise<number> {
       removed = await db.transaction(async (trx) => {
         // The lock is kept until the commit, so the account can't be taken back meanwhile.
         if ((await lockedState(trx, userId)) !== 'retired')
-          throw new RangeError(`account ${userId} was taken back: its data are not removed any further`);
+          throw new RangeError(`account ${userId} is no longer retired: removing its data has stopped`);
         const { numAffectedRows } = await trx.sql`
           delete from ${name} where _user_id = ${userId}::bigint and ctid = any(array(
             select t.ctid from ${name} as t where t._user_id = ${userId}::bigint limit ${BATCH}))`;

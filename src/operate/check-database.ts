@@ -55,7 +55,7 @@ async function dataFolder({ config: { database } }: Context) {
   const { dataDir } = database;
   const folder = nearestPresent(dataDir);
   await ensureWritableFolder(folder);
-  return ok(`${dataDir} can be ${folder === dataDir ? 'written' : 'made'}`);
+  return ok(`${dataDir} ${folder === dataDir ? 'is writable' : 'can be created'}`);
 }
 
 async function disk({ config: { database } }: Context) {
@@ -63,9 +63,9 @@ async function disk({ config: { database } }: Context) {
   const folder = nearestPresent(await databaseFolder(database.dataDir));
   const { bavail, bsize } = await statfs(folder);
   const free = bavail * bsize;
-  const found = `${formatCount(Math.round(free / 1024 / 1024))} MB free for ${folder}`;
+  const found = `${formatCount(Math.round(free / 1024 / 1024))} MB free in ${folder}`;
   if (free >= LITTLE_BYTES) return ok(found);
-  const room = { remedy: 'make room, or set MIRROR_DATA_DIR to a larger disk' };
+  const room = { remedy: 'free some space, or set MIRROR_DATA_DIR to a folder on a larger disk' };
   return free < FULL_BYTES ? broken(`the disk is full: ${found}`, room) : warning(`only ${found}`, room);
 }
 
@@ -74,8 +74,8 @@ async function reach(context: Context) {
   if (database.kind === 'embedded' && context.server === 'absent') {
     const { pgBin, port } = database;
     await findBinaries(pgBin);
-    if (port === 0 || (await isPortFree(port))) return ok('none yet: the first start makes it');
-    return broken(`port ${port} is taken by another program: set MIRROR_PG_PORT to a free one`);
+    if (port === 0 || (await isPortFree(port))) return ok('none yet; the first start creates it');
+    return broken(`port ${port} is taken by another program`, { remedy: 'set MIRROR_PG_PORT to a free port' });
   }
   try {
     return ok((await context.database()).words);
@@ -84,7 +84,7 @@ async function reach(context: Context) {
     if (database.kind === 'embedded') return broken(messageOf(error));
     return broken(messageOf(error), {
       remedy:
-        'mend DATABASE_URL, or the server there; "research-mirror doctor --sql" prints what makes login, password and database',
+        'fix DATABASE_URL or the server; "research-mirror doctor --sql" prints SQL that creates login, password and database',
     });
   }
 }
@@ -97,7 +97,7 @@ async function version({ config, server, database }: Context) {
       ? (await findBinaries(where.pgBin)).version.split('.', 2).join('.')
       : await checkServer((await database()).db);
   const update = isEmbedded
-    ? 'let MIRROR_PG_BIN name the folder of an up-to-date PostgreSQL of the same major version, or set DATABASE_URL to such a server'
+    ? 'set MIRROR_PG_BIN to the folder of an up-to-date PostgreSQL of the same major version, or DATABASE_URL to such a server'
     : 'update the server';
   return judgeVersion('PostgreSQL', number, update);
 }
@@ -110,9 +110,9 @@ async function clock(db: Db, { clock: ours }: Context) {
 
 async function rights(db: Db) {
   const missing = await missingRights(db, MIGRATIONS);
-  if (missing.length === 0) return ok('the user may make, own and write all that the mirror needs');
+  if (missing.length === 0) return ok('the user can create, own and write all that the mirror needs');
   return broken(`the user ${missing.map(({ what }) => what).join('; ')}`, {
-    remedy: 'as a DBA',
+    remedy: 'run as a DBA',
     sql: missing.map(({ sql }) => sql).join(' '),
   });
 }
@@ -120,19 +120,22 @@ async function rights(db: Db) {
 async function roles(db: Db) {
   const missing: string[] = [];
   for (const { name } of groupRoles(db.schema)) if ((await roleId(db, name)) === null) missing.push(name);
-  if (missing.length === 0) return ok('all are there');
-  if (await mayMakeRoles(db)) return ok(`${missing.join(', ')}: made at the next start`);
-  return warning(`there is no ${missing.join(', no ')}, and this user may make none: nobody else reads`, {
-    remedy: 'as a DBA; the next start, or migrate, gives them their rights',
-    sql: missing.map((name) => `create role ${quotedName(name)} nologin;`).join(' '),
-  });
+  if (missing.length === 0) return ok('all exist');
+  if (await mayMakeRoles(db)) return ok(`${missing.join(', ')}: created at the next start`);
+  return warning(
+    `there is no ${missing.join(', no ')}, and this user can't create roles: no other user can read the mirror`,
+    {
+      remedy: 'the next start (or migrate) grants their rights; run this first, as a DBA',
+      sql: missing.map((name) => `create role ${quotedName(name)} nologin;`).join(' '),
+    },
+  );
 }
 
 async function migrations({ schema }: Db, { pending }: Context) {
   const { length } = await pending();
-  if (length === 0) return ok(`schema ${schema} is of this version`);
+  if (length === 0) return ok(`schema ${schema} is up to date`);
   return warning(`schema ${schema} is behind by ${countOf(length, 'migration')}`, {
-    remedy: 'start and sync bring it up by themselves; so does',
+    remedy: 'start and sync apply them by themselves; to do it now',
     command: 'research-mirror migrate',
   });
 }
@@ -142,7 +145,7 @@ async function objects({ mirror }: Context) {
   const db = await mirror();
   if (db === undefined) return [];
   const missing = await whatIsMissing(db, MIGRATIONS);
-  return missing === undefined ? ok('all that migrations made is there') : broken(missing);
+  return missing === undefined ? ok('everything that migrations created is there') : broken(missing);
 }
 
 /** What others added to the mirror's tables that may refuse or lose writes. The mirror itself has none of it. */
@@ -158,16 +161,16 @@ export async function foreignObjects(db: Db) {
       from pg_publication_tables t join pg_publication p using (pubname) where pubupdate or pubdelete group by 1),
     -- Internal triggers belong to foreign keys. Bits 4, 8, 16: insert, delete, update.
     hindrance as (
-      select 'warning' as state, format('the trigger %I of %s runs with each write, and can refuse it', tgname, name) as found,
+      select 'warning' as state, format('the trigger %I on %s runs with each write and can refuse it', tgname, name) as found,
         format('alter table %s disable trigger %I;', name, tgname) as sql
       from pg_trigger join own on own.oid = tgrelid
       where not tgisinternal and tgenabled in ('O', 'A') and tgtype::int & 28 <> 0
       union all
-      select 'broken', format('the rule %I of %s takes writes away', rulename, name), format('drop rule %I on %s;', rulename, name)
+      select 'broken', format('the rule %I on %s intercepts writes', rulename, name), format('drop rule %I on %s;', rulename, name)
       from pg_rewrite join own on own.oid = ev_class
       where ev_enabled in ('O', 'A') and ev_type in ('2', '3', '4')
       union all
-      select 'warning', format('the event trigger %I runs when the mirror makes a column or migrates, and can refuse it', evtname),
+      select 'warning', format('the event trigger %I runs when the mirror creates a column or migrates, and can refuse it', evtname),
         format('alter event trigger %I disable;', evtname)
       from pg_event_trigger e where evtenabled in ('O', 'A') and evtevent <> 'login'
         and (evttags is null or evttags && array['CREATE TABLE', 'ALTER TABLE', 'CREATE VIEW', 'ALTER VIEW', 'CREATE INDEX'])
@@ -175,8 +178,8 @@ export async function foreignObjects(db: Db) {
       union all
       select case when publication is null then 'warning' else 'broken' end,
         format('%s has no replica identity: %s', name, case when publication is null
-          then 'a publication would have its changes refused'
-          else format('the publication %I has its changes refused', publication) end),
+          then 'a publication would make Postgres refuse its changes'
+          else format('the publication %I makes Postgres refuse its changes', publication) end),
         format('alter table %s replica identity default;', name)
       from own left join published using (name)
       where relreplident = 'n' or relreplident = 'i' and not exists (
@@ -189,8 +192,8 @@ export async function foreignObjects(db: Db) {
       select 'warning', format('%s is unlogged: a crash of the server empties it', name), format('alter table %s set logged;', name)
       from own where relpersistence = 'u')
     select * from hindrance order by state, found`;
-  if (rows.length === 0) return ok('no trigger, rule or setting is in the way of writes');
-  return rows.map((row) => warning(row.found, { ...row, remedy: 'where it is not meant, as a DBA' }));
+  if (rows.length === 0) return ok('no trigger, rule or setting interferes with writes');
+  return rows.map((row) => warning(row.found, { ...row, remedy: 'if it is not intended, run as a DBA' }));
 }
 
 /** Whether the database accepts writes: tries one. */
@@ -199,14 +202,14 @@ export async function writable(db: Db, { mirror }: Pick<Context, 'mirror'>) {
   if (readOnly !== undefined)
     return broken(readOnly, {
       remedy:
-        'where it is no standby, take default_transaction_read_only away, as a DBA (in psql, \\drds shows where it is set)',
+        'unless it is a standby, reset default_transaction_read_only as a DBA (in psql, \\drds shows where it is set)',
     });
   // Without the mirror's schemas there is nowhere to try.
   const place = await mirror();
   const refusal: unknown = place && (await tryWriting(place).catch((error: unknown) => error));
   // A missing right is reported by the check `rights`.
-  if (refusal === undefined || sqlState(refusal) === '42501') return ok('takes writes');
-  const why = `a trial table of a page's size can't be written: ${failureMessage(refusal)}`;
+  if (refusal === undefined || sqlState(refusal) === '42501') return ok('accepts writes');
+  const why = `can't write a trial table of a page's size: ${failureMessage(refusal)}`;
   // If only DDL is refused, `foreign_objects` says by what.
   return (concernsWholeDatabase(refusal) ? broken : warning)(why);
 }
@@ -217,9 +220,9 @@ async function pooler(_: Db, { config, clock, database, signal }: Context) {
   const variable = config.database.directUrl === undefined ? 'DATABASE_URL' : 'DATABASE_URL_DIRECT';
   const { direct: connection } = await database();
   if (await listen({ connection, schema: config.schema, clock }, signal))
-    return ok(`LISTEN works by ${variable}: the daemon is woken at once`);
+    return ok(`LISTEN works over ${variable}: the daemon is notified at once`);
   return warning(
-    `${variable} leads through a transaction pooler, where LISTEN hears nothing: the daemon looks each second instead`,
-    { remedy: 'set DATABASE_URL_DIRECT to the server behind it' },
+    `${variable} goes through a transaction pooler, where LISTEN hears nothing; the daemon checks once a second instead`,
+    { remedy: 'set DATABASE_URL_DIRECT to the server behind the pooler' },
   );
 }

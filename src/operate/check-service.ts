@@ -23,13 +23,13 @@ import { AT_A_TIME, broken, type Check, type Context, isAnswered, ok, unknown, w
 const READ_WITH = 20;
 const SOON = { remedy: 'try again in a minute' };
 const CLOCK_REMEDY =
-  'let NTP set this machine’s clock (timedatectl set-ntp true); where it is right, tell the operator of the other machine';
+  'synchronize this machine’s clock with NTP (timedatectl set-ntp true); if it is right, tell the operator of the other machine';
 
 /** Remedies by OpenSSL's or Node's error code. The default is AUTHORITY: an unknown authority. */
 const TLS_REMEDIES: Readonly<Record<string, string>> = {
-  CERT_HAS_EXPIRED: 'the operator of the service has to renew it',
+  CERT_HAS_EXPIRED: 'ask the operator of the service to renew it',
   CERT_NOT_YET_VALID: CLOCK_REMEDY,
-  ERR_TLS_CERT_ALTNAME_INVALID: 'set MIRROR_API_URL to one of its names, where that is the service',
+  ERR_TLS_CERT_ALTNAME_INVALID: 'if that is the service, set MIRROR_API_URL to a name in its certificate',
 };
 const AUTHORITY = "get the authority's certificate (PEM) from the operator of the service";
 
@@ -51,13 +51,13 @@ export const ACCOUNT_CHECKS: readonly Check[] = [
 async function network({ config: { service, proxy }, pings }: Context) {
   const { host, protocol } = new URL(service.url);
   const error = (await pings())[0]?.error;
-  if (!(error instanceof TransportError) || isTlsProblem(error.code)) return ok(`${host} is reached`);
+  if (!(error instanceof TransportError) || isTlsProblem(error.code)) return ok(`${host} is reachable`);
   const [variable, given] =
     protocol === 'https:' ? (['HTTPS_PROXY', proxy.https] as const) : (['HTTP_PROXY', proxy.http] as const);
   // Only undici evaluates NO_PROXY.
-  const by = given === undefined ? '' : `, by the proxy of ${variable} unless NO_PROXY excepts the service`;
+  const by = given === undefined ? '' : `, through the proxy in ${variable} unless NO_PROXY exempts the service`;
   return broken(`${messageOf(error)}${by}`, {
-    remedy: `does the service run at that address? If so, mend the host in MIRROR_API_URL, or the way there: name server, firewall, proxy (${variable})`,
+    remedy: `check the service, the host in MIRROR_API_URL, and the network between: DNS, firewall, proxy (${variable})`,
   });
 }
 
@@ -65,7 +65,7 @@ async function tls({ config, pings }: Context) {
   const error = (await pings())[0]?.error;
   if (!(error instanceof TransportError)) {
     const isEncrypted = config.service.url.startsWith('https:');
-    return ok(isEncrypted ? 'the certificate is trusted' : 'none: the service is at loopback');
+    return ok(isEncrypted ? 'the certificate is trusted' : 'none: the service is on loopback');
   }
   return broken(messageOf(error), { remedy: TLS_REMEDIES[error.code ?? ''] ?? AUTHORITY });
 }
@@ -75,13 +75,12 @@ async function baseUrl({ config, pings }: Context) {
   const error = (await pings())[0]?.error;
   if (isAnswered(error)) return ok(url);
   if (error instanceof MalformedAnswer || (error instanceof RequestRefused && error.status < 500)) {
-    return broken(`something else than the service answers at ${url}: ${messageOf(error)}`, {
-      remedy: 'set MIRROR_API_URL to the address of the service, without /v1 and what follows it',
+    return broken(`something other than the service answers at ${url}: ${messageOf(error)}`, {
+      remedy: 'set MIRROR_API_URL to the address of the service, without /v1 or anything after it',
     });
   }
   return (error instanceof ServiceError ? broken : unknown)(messageOf(error), {
-    remedy:
-      'the service is in trouble: tell its operator where that lasts; mirroring goes on by itself when it answers',
+    remedy: 'mirroring continues by itself when the service answers; if this lasts, tell its operator',
   });
 }
 
@@ -89,8 +88,8 @@ async function baseUrl({ config, pings }: Context) {
 function judgeKeys(pings: Awaited<ReturnType<Context['pings']>>) {
   const remedy =
     pings.length === 1
-      ? "make a key on the account's page /api-keys, and put it there"
-      : "take it out of MIRROR_API_KEY, or put a new one there (the account's page /api-keys)";
+      ? "create a key on the account's page /api-keys and set it in MIRROR_API_KEY"
+      : "remove it from MIRROR_API_KEY, or replace it with a new one (the account's page /api-keys)";
   const useless = pings.flatMap((ping) => {
     const { error } = ping;
     const place = keyPlaces([ping], pings.length);
@@ -100,16 +99,16 @@ function judgeKeys(pings: Awaited<ReturnType<Context['pings']>>) {
   });
   const owned = [...Map.groupBy(pings, ({ owner }) => owner)].flatMap(([owner, keys]) => {
     if (owner === undefined) return [];
-    return ok(`${keyPlaces(keys, pings.length)} ${keys.length === 1 ? 'is' : 'are'} account ${owner}'s`);
+    return ok(`${keyPlaces(keys, pings.length)} ${keys.length === 1 ? 'belongs' : 'belong'} to account ${owner}`);
   });
   return [...useless, ...owned];
 }
 
-/** Names keys without showing them: `the 1st and 3rd of MIRROR_API_KEY`. @param count of all keys */
+/** Names keys without showing them: `the 1st and 3rd key in MIRROR_API_KEY`. @param count of all keys */
 export function keyPlaces(keys: readonly { readonly at: number }[], count: number): string {
   if (count === 1) return 'the key in MIRROR_API_KEY';
   const places = new Intl.ListFormat('en-GB').format(keys.map(({ at }) => ordinal(at + 1)));
-  return `the ${places} of MIRROR_API_KEY`;
+  return `the ${places} key in MIRROR_API_KEY`;
 }
 
 /** Whether good keys may read every collection. */
@@ -135,7 +134,7 @@ async function endpoints(context: Context) {
         context.signal.throwIfAborted();
         const found = `${keyPlaces([ping], pings.length)}: ${messageOf(error)}`;
         const lasts = [KeyRefused, RequestRefused, MalformedAnswer].some((kind) => error instanceof kind);
-        const remedy = 'have the service permit it, or leave the collection out of MIRROR_COLLECTIONS';
+        const remedy = 'ask the operator of the service for access, or leave the collection out of MIRROR_COLLECTIONS';
         findings.push(lasts ? broken(found, { remedy }) : unknown(found, SOON));
       }
     }
@@ -147,15 +146,15 @@ async function endpoints(context: Context) {
 async function rateLimit({ pings }: Context) {
   const all = await pings();
   const limited = all.filter(({ error }) => error instanceof RateLimited);
-  if (limited.length === 0) return ok('no key is used up');
-  return warning(`used up (429) for ${keyPlaces(limited, all.length)}`, {
-    remedy: 'another program uses the key: leave it more by a lower MIRROR_BUDGET_SHARE, or give it a key of its own',
+  if (limited.length === 0) return ok('no key is rate limited');
+  return warning(`rate limited (429): ${keyPlaces(limited, all.length)}`, {
+    remedy: 'another program uses the same key; lower MIRROR_BUDGET_SHARE to leave it more, or give it its own key',
   });
 }
 
 async function serviceClock({ pings }: Context) {
   const skew = (await pings()).find((each) => each.skew !== undefined)?.skew;
-  return skew === undefined ? ok('no answer says the time') : judgeClock("the service's clock", skew);
+  return skew === undefined ? ok('no answer has a date') : judgeClock("the service's clock", skew);
 }
 
 /** Smaller differences (ms) may come from the network. */
@@ -163,7 +162,7 @@ const TOLERANCE_MS = 5_000;
 
 /** @param whose `the service's clock` @param skew from `clockSkew` */
 export function judgeClock(whose: string, skew: number) {
-  if (Math.abs(skew) < TOLERANCE_MS) return ok("as this machine's");
+  if (Math.abs(skew) < TOLERANCE_MS) return ok("matches this machine's");
   const found = `${whose} is ${formatSpan(Math.abs(skew))} ${skew > 0 ? 'ahead of' : 'behind'} this machine's`;
   return warning(found, { remedy: CLOCK_REMEDY });
 }
@@ -188,16 +187,16 @@ async function accounts({ config, mirror, pings }: Context) {
   const mirrored = stored.flatMap(({ _user_id: userId, origin, state }) => {
     if (owners.has(userId) && origin !== null && origin !== url) return move(userId, otherService(userId, origin, url));
     if (served.has(userId) || state === 'retired') return [];
-    const remedy = `put its key there; where another daemon has it, that is fine; where it is to be mirrored no more, "research-mirror accounts retire ${userId}"`;
-    return warning(`account ${userId} is mirrored, and MIRROR_API_KEY has no key of it`, { remedy });
+    const remedy = `if no other daemon mirrors it, add its key, or retire the account: "research-mirror accounts retire ${userId}"`;
+    return warning(`account ${userId} is mirrored, but MIRROR_API_KEY has no key for it`, { remedy });
   });
   const findings = [...moved, ...mirrored];
-  return findings.length > 0 ? findings : ok('keys and service are those of the mirrored accounts');
+  return findings.length > 0 ? findings : ok('keys and service match the mirrored accounts');
 }
 
 function move(userId: string, why: string) {
   return broken(why, {
-    remedy: 'where it is right, with the daemon stopped',
+    remedy: 'if this is intended, stop the daemon and run',
     command: `research-mirror accounts move ${userId}`,
   });
 }
@@ -221,13 +220,13 @@ async function failing({ config, mirror }: Context) {
   const workload = { databaseBytes: 0, backlogs: new Map(), credits: new Map(), notes: [] };
   const { problems } = await statusReport({ config, db, words: '', accounts: undefined, workload });
   const met = problems.filter(({ cause }) => MET_BY_READING.has(cause));
-  if (met.length === 0) return ok('no collection failed when it was read last');
+  if (met.length === 0) return ok('no collection failed when it was last read');
   return met.map((problem) => {
     const { what, byItself, remedy } = problem;
     const isOurs = remedy?.includes('research-mirror doctor') === true;
     return broken(`${affectedBy(problem)}: ${what}`, {
       remedy: isOurs
-        ? `mend what "keys", "endpoints" and "foreign_objects" say, where they are not ok; ${byItself}`
+        ? `${byItself}; fix what "keys", "endpoints" and "foreign_objects" report if they are not ok`
         : remedy,
     });
   });

@@ -23,7 +23,7 @@ it.each<[string, Check<unknown>[], string[]]>([
   [
     'are reported in their order; one that depends on a failed one is skipped, and names it',
     [check('a', FINE), check('b', GONE, 'a'), check('c', FINE, 'a', 'b'), check('d', FINE, 'c')],
-    ['a ok: fine', 'b broken: it is gone', 'c unknown: not looked at: b failed', 'd unknown: not looked at: b failed'],
+    ['a ok: fine', 'b broken: it is gone', 'c unknown: skipped: b failed', 'd unknown: skipped: b failed'],
   ],
   [
     'may have several findings, or none',
@@ -33,7 +33,7 @@ it.each<[string, Check<unknown>[], string[]]>([
   [
     'end when their time is over',
     [check('a', FINE), check('b', HANGING), check('c', FINE, 'b')],
-    ['a ok: fine', 'b unknown: no answer within 1 s', 'c unknown: not looked at: b failed'],
+    ['a ok: fine', 'b unknown: no answer within 1 s', 'c unknown: skipped: b failed'],
   ],
   ['say an error', [check('a', ODD), check('b', REFUSED)], ['a unknown: odd', 'b broken: mend it']],
 ])('checks %s', async (_, checks, told) => {
@@ -75,21 +75,21 @@ it('the skew of a clock is a warning from five seconds on', () => {
 
 it.each([
   ['the key in MIRROR_API_KEY', 1, [{ at: 0 }]],
-  ['the 13th of MIRROR_API_KEY', 20, [{ at: 12 }]],
-  ['the 1st, 3rd and 13th of MIRROR_API_KEY', 20, [{ at: 0 }, { at: 2 }, { at: 12 }]],
+  ['the 13th key in MIRROR_API_KEY', 20, [{ at: 12 }]],
+  ['the 1st, 3rd and 13th key in MIRROR_API_KEY', 20, [{ at: 0 }, { at: 2 }, { at: 12 }]],
 ])('a key is named by its place: %s', (words, all, keys) => {
   expect(keyPlaces(keys, all)).toBe(words);
 });
 
 it.each([
   ['Node', '24.21.0', 'warning', ' lacks the security fixes of 24.22.1 (2026-10-21), 24.22.3 (2026-11-11)'],
-  ['Node', '24.22.3', 'ok', 'of 2026-11-11; no security release since is known'],
-  ['Node', '24.100.0', 'ok', '; no security release since is known'],
-  ['Node', '25.9.0', 'warning', ' gets no security fixes any more'],
-  ['Node', '27.0.0', 'ok', '; no security release since is known'],
+  ['Node', '24.22.3', 'ok', 'of 2026-11-11; no later security release known'],
+  ['Node', '24.100.0', 'ok', '; no later security release known'],
+  ['Node', '25.9.0', 'warning', ' no longer gets security fixes'],
+  ['Node', '27.0.0', 'ok', '; no later security release known'],
   ['PostgreSQL', '18.4', 'warning', 'of 2026-05-14 lacks the security fixes of 18.6 (2026-08-13), 18.7 (2026-11-12)'],
-  ['PostgreSQL', '18.10', 'ok', '; no security release since is known'],
-  ['PostgreSQL', '15.20', 'ok', 'of 2026-11-12; no security release since is known'],
+  ['PostgreSQL', '18.10', 'ok', '; no later security release known'],
+  ['PostgreSQL', '15.20', 'ok', 'of 2026-11-12; no later security release known'],
   ['PostgreSQL', '19.1', 'warning', ': 15 to 18 are tested, this one is not'],
   ['PostgreSQL', '19beta1', 'warning', ': 15 to 18 are tested, this one is not'],
 ] as const)('doctor judges %s %s: %s', (runtime, version, state, words) => {
@@ -114,7 +114,7 @@ it('doctor prints a line for each finding, with what to type, and their counts',
 broken   rights       it may not → as a DBA: psql> grant all;
 broken   data_folder  in use → $ export MIRROR_DATA_DIR=a
 unknown  disk         a\\nb
-2 broken, 1 not found out
+2 broken, 1 unknown
 `,
   );
   expect(describeChecks([{ check: 'network', ...ok('api answers') }])).toBe(

@@ -71,7 +71,7 @@ export async function runChecks<C extends Pick<Context, 'clock' | 'signal'>>(
     const told =
       cause === undefined
         ? await Promise.race([run(context).catch(thrown), late])
-        : unknown(`not looked at: ${cause} failed`);
+        : unknown(`skipped: ${cause} failed`);
     const findings = [told].flat();
     if (findings.some(({ state }) => state === 'broken' || state === 'unknown')) failed.set(name, cause ?? name);
     return findings.map((each) => ({ check: name, ...each }));
@@ -188,7 +188,7 @@ export async function openContext(
   });
 
   async function close(): Promise<void> {
-    ended.abort(new Error('the time for this check is over'));
+    ended.abort(new Error('the time for the checks is over'));
     await opening?.catch(() => {});
     for (const each of closers.toReversed()) await each();
   }
@@ -265,8 +265,8 @@ export function judgeVersion(runtime: Runtime, version: string, update: string):
     return warning(`${found} lacks the security fixes of ${missing.join(', ')}`, { remedy: update });
   const lines = SECURITY_RELEASES[runtime].flatMap(({ versions }) => versions.map(majorOf));
   if (majorOf(version) < Math.max(...lines) && !lines.includes(majorOf(version)))
-    return warning(`${found} gets no security fixes any more`, { remedy: update });
-  return ok(`${found}; no security release since is known (looked up on ${LOOKED_UP})`);
+    return warning(`${found} no longer gets security fixes`, { remedy: update });
+  return ok(`${found}; no later security release known (as of ${LOOKED_UP})`);
 }
 
 function majorOf(version: string): number {

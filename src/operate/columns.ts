@@ -34,14 +34,14 @@ export async function columnsAction(
   }
   const [given = '', ...fields] = (name ?? '').split('.');
   const named = fields.length === 0 ? undefined : fields.join('.');
-  const readTable = () => chooseFrom(COLLECTION_NAMES, given, `columns ${action}: there is no table`);
+  const readTable = () => chooseFrom(COLLECTION_NAMES, given, `columns ${action}: unknown table`);
   if (action === 'accept') {
-    if (given === '' || type !== undefined) throw new UsageError('columns accept: which table? As in research_jobs');
+    if (given === '' || type !== undefined) throw new UsageError('columns accept needs a table, as in research_jobs');
     const table = readTable();
     return onMirror(shell, 'columns', { demo }, ({ db }) => accept(shell, db, table, named));
   }
   if (named === undefined || named === '' || type === undefined)
-    throw new UsageError('columns set-type: which column, and which type? As in research_jobs.score numeric');
+    throw new UsageError('columns set-type needs a column and a type, as in research_jobs.score numeric');
   const to = { table: readTable(), column: named, type };
   return onMirror(shell, 'columns', { demo }, ({ db }) => setType(shell, db, to, options));
 }
@@ -68,9 +68,9 @@ async function list(shell: Shell, db: Db, { json = false }: ColumnsOptions) {
       since: firstSeenAt.toISOString().slice(0, 10),
       'did not fit': conflicts === 0 ? '' : formatCount(conflicts),
       'for example': each.example,
-      instead: better && `${better.type} would take all ${formatCount(better.values)}`,
+      instead: better && `${better.type} would fit all ${formatCount(better.values)}`,
     })),
-    none: 'no field that came later has a column yet',
+    none: 'no column has been added for a new field yet',
     below: [countOf(columns.length, 'column'), ...hints].join('\n'),
   });
 }
@@ -96,13 +96,13 @@ async function setType(
       );
       const told =
         `${table}.${column} as ${type}: of ${countOf(values, 'value')}, history included, ${formatCount(unfit)} would ` +
-        `not fit and be NULL (whole in _raw)\n${countOf(lost, 'value')} that the column has now would be lost from it` +
-        `${lost === 0 ? '' : ', for example'}\n${examples.join('')}`;
+        `not fit: NULL in the column, whole in _raw\nthe column would lose ${countOf(lost, 'value')} that it has now` +
+        `${lost === 0 ? '' : ', for example:'}\n${examples.join('')}`;
       (dryRun ? shell.out : shell.err).write(scrubber.scrub(told));
-      return !dryRun && (yes || (await askPerson(shell, 'Give it this type?', type)));
+      return !dryRun && (yes || (await askPerson(shell, 'Change the column?', type)));
     });
     if (dryRun) return fits ? EXIT.DONE : EXIT.NO;
-    say(shell, `${table}.${column} ${done ? `is ${type} now` : 'stays as it is'}`);
+    say(shell, `${table}.${column} ${done ? `is now ${type}` : 'is unchanged'}`);
     return done ? EXIT.DONE : EXIT.NO;
   } catch (error) {
     if (error instanceof TypeRefused) throw new UsageError(`columns set-type: ${error.message}`);
@@ -114,11 +114,11 @@ async function accept(shell: Shell, db: Db, table: CollectionName, field: string
   const { clock, signal } = shell;
   const fields = await acceptFields({ db, clock, signal, by: await operatorOn(db), table, field });
   for (const { field: each, name, type } of fields) {
-    const is = name === undefined ? 'stays in _raw: the table is full' : `is ${table}.${name} now, ${type}`;
+    const is = name === undefined ? 'stays in _raw: the table is full' : `is now ${table}.${name}, ${type}`;
     say(shell, printable(`${JSON.stringify(shortened(each, SHOWN))} ${is}`));
   }
   if (fields.length > 0) {
-    shell.err.write('rows and history are filled from _raw while a daemon runs ("status" says how far it is)\n');
+    shell.err.write('the daemon fills rows and history from _raw while it runs; "status" shows how far it is\n');
     return fields.some(({ name }) => name === undefined) ? EXIT.NO : EXIT.DONE;
   }
   if (field === undefined) say(shell, `no field of ${table} waits for a column`);

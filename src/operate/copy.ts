@@ -35,13 +35,13 @@ export async function copyAction(
   // The error does not repeat what was given: it may contain a password.
   if (given.length > 0 || /^postgres(ql)?:/.test(dataDir ?? '')) {
     throw new UsageError(
-      'the target of copy stands in MIRROR_COPY_TO, or in the file that MIRROR_COPY_TO_FILE names, not on the command ' +
-        'line, where others see its password',
+      "copy takes no target on the command line, where others see its password. Set MIRROR_COPY_TO to the target's " +
+        'URL, or MIRROR_COPY_TO_FILE to a file that has it',
     );
   }
   if ((dataDir === undefined) === (configured === undefined)) {
     throw new UsageError(
-      'copy where to? Set MIRROR_COPY_TO to the URL of an empty database, or give --data-dir, and not both',
+      'copy needs one target. Set MIRROR_COPY_TO to the URL of an empty database, or give --data-dir, not both',
     );
   }
   const to = configured ?? { kind: 'embedded', dataDir: resolve(dataDir ?? ''), pgBin, port: 0 };
@@ -58,13 +58,13 @@ export async function copyAction(
       const { rows, tables, takenAt } = report;
       const told =
         `copied ${countOf(rows, 'row')} of ${countOf(Object.keys(tables).length, 'table')}, as of ${takenAt}.\n` +
-        'What was queued is on hold in the copy; once the original is off: "research-mirror submissions release". ' +
-        'Its first start reads everything again.';
+        "The copy's first start reads everything again. Its queued submissions are on hold; once the original is off, " +
+        'release them: "research-mirror submissions release".';
       say(shell, json === true ? JSON.stringify({ ...report, schema, held: true }) : told);
       return EXIT.DONE;
     } catch (error) {
       if (!(error instanceof CopyRefused)) throw error;
-      complain(shell, `${error.message}. Nothing was touched.`);
+      complain(shell, error.message);
       return EXIT.NO;
     } finally {
       progress.end();
@@ -76,6 +76,10 @@ export async function copyAction(
 /** The target has a mirror, or the source is newer than this program. Nothing was touched. */
 export class CopyRefused extends Error {
   override readonly name = 'CopyRefused';
+
+  constructor(why: string, remedy: string) {
+    super(`${why}; nothing was touched. ${remedy}`);
+  }
 }
 
 /**
@@ -96,7 +100,8 @@ export async function copyMirror(
   return inTransaction({ ...target, schema }, 'read committed', signal, async (to) => {
     if (!(await migrateEmpty(to.db, MIGRATIONS).catch(ofTarget))) {
       throw new CopyRefused(
-        `the target has a mirror in schema "${schema}" already (is it the source itself?): copy into an empty database`,
+        `the target already has a mirror in schema "${schema}" (is it the source itself?)`,
+        'Copy into an empty database',
       );
     }
     // The rows that migrations inserted come from the source, too.
@@ -124,7 +129,7 @@ async function copyTables(from: CopyConnection, to: CopyConnection, onBytes: (ta
   const unknown = await unknownMigrations(from.db, MIGRATIONS);
   if (unknown.length > 0) {
     const which = unknown.join(', ');
-    throw new CopyRefused(`the mirror is newer than this program (${which}): copy it with that version`);
+    throw new CopyRefused(`the mirror is newer than this program (${which})`, 'Copy it with the newer program');
   }
   const tables: Record<string, number> = {};
   for (const table of COPIED_TABLES) {
@@ -138,7 +143,7 @@ async function copyTables(from: CopyConnection, to: CopyConnection, onBytes: (ta
     for (const { name: column, type, comment } of missing) {
       const adding = to.db.raw(`alter table ${target} add column ${quotedName(column)} ${type}`);
       await adding.catch((cause: unknown) => {
-        const what = `the target can't have your column ${target}.${column}: make its type there first`;
+        const what = `can't add your column ${target}.${column} to the target. Create its type there first`;
         throw new Unusable(what, { cause });
       });
       there.add(column);

@@ -1,6 +1,6 @@
--- What research-mirror needs of a PostgreSQL 15 or newer. Run it by psql, as a superuser, once or again:
+-- Creates what research-mirror needs in PostgreSQL 15 or newer. Run it in psql, as a superuser; it may be run again:
 --   psql -X -v owner_password=… -v reader_password=… -d postgres -f this-file
--- (or leave the passwords in the environment, as OWNER_PASSWORD and READER_PASSWORD, which psql 15 reads).
+-- (or set the passwords in the environment, as OWNER_PASSWORD and READER_PASSWORD; psql 15 reads them there).
 \set ON_ERROR_STOP on
 \if :{?owner_password}
 \else
@@ -14,33 +14,33 @@
 \endif
 select '' in (:'owner_password', :'reader_password') as lacks_password \gset
 \if :lacks_password
-do $$ begin raise exception 'which password? psql -v owner_password=… -v reader_password=…'; end $$;
+do $$ begin raise exception 'a password is missing: psql -v owner_password=… -v reader_password=…'; end $$;
 \endif
 select exists (select from pg_roles where rolname = :'owner' and rolsuper) as is_superuser \gset
 \if :is_superuser
-do $$ begin raise exception 'the login of DATABASE_URL is a superuser: name another login there'; end $$;
+do $$ begin raise exception 'the login of DATABASE_URL is a superuser. Set another login there'; end $$;
 \endif
 select :'schema' || '_sync' as state_schema, :'schema' || '_reader' as readers,
   :'schema' || '_submitter' as submitters, :'schema' || '_sql' as reader \gset
 
--- Roles. The daemon's login, which owns the mirror; two groups, as whom nobody logs in: readers read everything in the
--- mirror's schema, submitters may call submit(), too; and a login that only reads.
+-- Roles: the daemon's login, which owns the mirror; two groups without a login (readers read everything in the mirror's
+-- schema, submitters may also call submit()); and a login that only reads.
 select format('create role %I nologin', name)
 from unnest(array[:'owner', :'readers', :'submitters', :'reader']) as name
 where not exists (select from pg_roles where rolname = name) \gexec
 
--- The daemon's login may make neither roles nor databases.
+-- The daemon's login can create neither roles nor databases.
 alter role :"owner" login nosuperuser nocreatedb nocreaterole noreplication password :'owner_password';
 
--- The login that only reads is bounded: for psql, BI tools, dbt, and the command sql. While a transaction is idle,
--- vacuum removes nothing.
+-- The login that only reads is for psql, BI tools, dbt and the command sql. It has time limits: while a transaction is
+-- idle, vacuum removes nothing.
 alter role :"reader" login nosuperuser nocreatedb nocreaterole noreplication connection limit 20 password :'reader_password';
 alter role :"reader" set default_transaction_read_only = on;
 alter role :"reader" set statement_timeout = '60s';
 alter role :"reader" set idle_in_transaction_session_timeout = '60s';
 grant :"readers" to :"reader";
 
--- The database. In one that is made here, nobody else may do anything; one that is there keeps its other users' rights.
+-- The database. If it is created here, no other user has rights in it; an existing one keeps its users' rights.
 select not exists (select from pg_database where datname = :'database') as is_new \gset
 \if :is_new
 create database :"database" owner :"owner" template template0 encoding 'UTF8';
@@ -56,5 +56,5 @@ revoke all on schema public from public;
 create schema if not exists :"schema" authorization :"owner";
 create schema if not exists :"state_schema" authorization :"owner";
 
--- Next, as the daemon's login (in DATABASE_URL, with its password): research-mirror migrate, or start. It grants the
--- groups their rights on the mirror's tables. Then readers connect as the login that only reads.
+-- Next, run research-mirror migrate (or start) as the daemon's login, with its password in DATABASE_URL. It grants the
+-- groups their rights on the mirror's tables. Then readers can connect as the login that only reads.

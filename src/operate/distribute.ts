@@ -37,7 +37,7 @@ function describe(report: DistributeReport, width: number | undefined): string {
     table: each.name,
     rows: each.rows === null ? each.outcome : formatCount(each.rows),
   }));
-  const done = tables.every(({ outcome }) => outcome === 'there') ? 'the mirror is distributed: ' : '';
+  const done = tables.every(({ outcome }) => outcome === 'there') ? 'already distributed: ' : '';
   const into = `${countOf(tables.length, 'table')} in ${countOf(shards, 'shard')}`;
   const cluster = `Citus ${version}, ${countOf(workers.length, 'node')} with shards (${workers.join(', ')})`;
   const pause = pauseMs === null ? '' : `; writes waited ${(pauseMs / 1000).toFixed(1)} s`;
@@ -45,11 +45,11 @@ function describe(report: DistributeReport, width: number | undefined): string {
     `${formatList(rows, width)}${done}${into}; ${cluster}${pause}\n`,
     ...leftOvers.map(
       (name) =>
-        `${name}: its old rows still lie on the coordinator, unseen, since somebody reads it without end: say distribute again later\n`,
+        `${name}: its old rows are still on the coordinator, hidden, since a session keeps reading it. Run "research-mirror distribute" again later\n`,
     ),
     ...missingLogins.map(
       (name) =>
-        `login ${name} is not on every worker, and can read nothing there: on each worker that lacks it, ` +
+        `login ${name} is missing on some workers and can read nothing there. On each of them, run: ` +
         'SET citus.enable_create_role_propagation = off; CREATE ROLE … LOGIN IN ROLE …, as on the coordinator\n',
     ),
   ].join('');
@@ -88,8 +88,8 @@ export async function runDistribute(
     .flatMap(({ name, obstacles: all }) => all.map((each) => `${each} of ${name}`));
   if (obstacles.length > 0) {
     throw citus.refused(
-      `Citus distributes no table with a unique index that lacks _user_id, a foreign key or a trigger, nor one of another owner: ${obstacles.join(', ')}`,
-      'Drop what was added to the mirror, and say it again as the login that migrates',
+      `Citus can't distribute a table that has a foreign key, a trigger, another owner, or a unique index without _user_id: ${obstacles.join(', ')}`,
+      'Drop what was added to the mirror, then run distribute again as the login that migrates',
     );
   }
   const due = plan.filter(({ distributed }) => !distributed).map(({ name }) => name);
@@ -132,7 +132,7 @@ async function checkMigrations(db: Db): Promise<void> {
   const unknown = await unknownMigrations(db, MIGRATIONS);
   if (unknown.length === 0) return;
   throw citus.refused(
-    `the database is newer than this program, research-mirror ${programVersion()}, which does not know the tables of ${unknown.join(', ')}`,
+    `the database is newer than this program: research-mirror ${programVersion()} does not know the tables of ${unknown.join(', ')}`,
     'Run distribute with the newest program',
   );
 }
@@ -189,7 +189,7 @@ async function distribute(context: DistributeContext, tables: string[], shards: 
  * session that reads a view for long must not roll back what was copied.
  */
 async function followAndClear(context: DistributeContext) {
-  const failure = 'the views changes and companies fail before you say distribute again';
+  const failure = 'the views changes and companies fail until you run distribute again';
   await retried({ ...context, patience: PATIENCE, failure }, async (trx) => {
     await takeTurn(trx);
     await trx.raw(`set local lock_timeout = ${PATIENCE.lockMs}`);

@@ -24,15 +24,17 @@ const MOST_NAME_BYTES = 63;
 
 export async function doctorAction(shell: Shell, options: Options<'sql' | 'json', 'reader' | 'account'>) {
   const { sql = false, json = false, reader, account } = options;
-  if (sql && json) throw new UsageError('--sql prints SQL: it has no --json');
+  if (sql && json) throw new UsageError("--sql and --json can't be used together");
   if ((reader === undefined) !== (account === undefined) || (reader !== undefined && !sql))
-    throw new UsageError('a login that reads one account: doctor --sql --reader NAME --account USER_ID');
+    throw new UsageError(
+      'use --reader and --account together, with --sql: doctor --sql --reader NAME --account USER_ID',
+    );
   if (sql) {
     const { database, schema } = loadConfig(shell.env, 'database');
     if (reader !== undefined && account !== undefined) {
       const bytes = Buffer.byteLength(reader);
       if (bytes < 1 || bytes > MOST_NAME_BYTES || reader.includes('\0'))
-        throw new UsageError(`a login's name has 1 to ${MOST_NAME_BYTES} bytes`);
+        throw new UsageError(`--reader: a login's name must have 1 to ${MOST_NAME_BYTES} bytes`);
       shell.out.write(script('reader.sql', { schema, reader, account: readUserId(account, '--account: ') }));
       return EXIT.DONE;
     }
@@ -70,7 +72,7 @@ async function runDoctor(shell: Shell): Promise<readonly NamedFinding[]> {
     }
   } catch (error) {
     if (!(error instanceof InvalidConfig)) throw error;
-    const mend = { remedy: 'mend that variable, in the environment or in .env' };
+    const mend = { remedy: 'fix that variable in the environment or in .env' };
     return error.problems.map((problem) => ({ check: 'configuration', ...broken(problem, mend) }));
   }
 }
@@ -86,7 +88,7 @@ export function describeChecks(checks: readonly NamedFinding[]): string {
   });
   const count = (state: NamedFinding['state']) => checks.filter((each) => each.state === state).length;
   const [isBroken, warnings, unknown] = [count('broken'), count('warning'), count('unknown')];
-  const sum = [`${isBroken} broken`, countOf(warnings, 'warning'), `${unknown} not found out`];
+  const sum = [`${isBroken} broken`, countOf(warnings, 'warning'), `${unknown} unknown`];
   const counted = sum.filter((each) => !each.startsWith('0 ')).join(', ');
   return `${lines.join('')}${counted === '' ? 'all fine' : counted}\n`;
 }
@@ -101,7 +103,7 @@ function script(name: string, variables: Readonly<Record<string, string>>): stri
 }
 
 const UPDATE_NODE =
-  'put an up-to-date Node 24 or newer on the PATH, which then runs the program; in a container: build the image again, on a new base image';
+  'put an up-to-date Node 24 or newer on the PATH (the program then uses it); in a container, rebuild the image on a new base image';
 
 /** In the order in which they depend on each other. */
 const CHECKS: readonly Check[] = [
@@ -128,7 +130,7 @@ async function publicUrl({ config, signal }: Context) {
     const place = `${host}:${isOwn ? (own.address() as AddressInfo).port : port}`;
     const astray = await whyAstray(url, place, isOwn ? reply : LISTENER_ANSWER, signal);
     signal.throwIfAborted();
-    if (astray === undefined) return ok(`${url} leads to ${place}, seen from here`);
+    if (astray === undefined) return ok(`${url} leads to ${place}, as seen from here`);
     return broken(astray.found, { remedy: astray.remedy });
   } finally {
     own.close();

@@ -17,9 +17,10 @@ export async function eventsAction(
   ids: string[],
   options: Options<'json' | 'demo', 'type' | 'limit' | 'show'>,
 ) {
-  if (action === 'list' && ids.length > 0) throw new UsageError('events list takes no IDs: --show prints one');
+  if (action === 'list' && ids.length > 0) throw new UsageError('events list takes no IDs. --show ID prints one event');
   refuseFilters(options, ['type', 'limit']);
-  if (action === 'replay' && ids.length === 0) throw new UsageError('events replay: which ones?');
+  if (action === 'replay' && ids.length === 0)
+    throw new UsageError('events replay needs IDs. "events list" shows them');
   const { json = false, demo, show, type } = options;
   const limit = readLimit(options.limit, USUAL_LIMITS.events);
   return onMirror(shell, 'events', { demo }, async ({ config, db }) => {
@@ -27,20 +28,20 @@ export async function eventsAction(
     if (show !== undefined) {
       const texts = await eventTexts(db, show);
       if (texts.length === 0) {
-        complain(shell, `there is no event ${JSON.stringify(show)}: it never came, or its time is over`);
+        complain(shell, `there is no event ${JSON.stringify(show)}: it never arrived, or its retention has ended`);
         return EXIT.NO;
       }
       say(shell, json ? `{"events":[${texts.join(',\n')}]}` : texts.join('\n'));
       return EXIT.DONE;
     }
     const found = await listEvents(db, { limit: limit + 1, ...(type !== undefined && { type }) });
-    const none = type === undefined ? 'no event was received yet' : `no event of type ${JSON.stringify(type)} is here`;
+    const none = type === undefined ? 'no event was received yet' : `there is no event of type ${JSON.stringify(type)}`;
     const toRow = (each: StoredEvent) => ({
       id: each.id,
       account: each.userId,
       type: each.type,
       'received (UTC)': minute(each.receivedAt),
-      made: each.createdAt && minute(each.createdAt),
+      created: each.createdAt && minute(each.createdAt),
       names: each.collection && `${each.collection} ${each.key ?? ''}`,
     });
     // The data keep their text, with every digit.
@@ -88,12 +89,12 @@ async function replay(shell: Shell, { collections }: Config, db: Db, ids: readon
   } finally {
     progress.end();
   }
-  const told = `${countOf(replayed.length, 'event')} taken up again; ${read} of ${rowsAndLists(rows)} read`;
+  const told = `${countOf(replayed.length, 'event')} replayed; ${read} of ${rowsAndLists(rows)} read again`;
   say(shell, json ? JSON.stringify({ replayed, missing, rows, read, daemon }) : told);
   for (const id of missing) complain(shell, `there is no event ${JSON.stringify(id)}`);
   if (read < rows) {
-    const late = 'the daemon has not come to it yet: it stays due';
-    complain(shell, daemon ? late : 'no daemon runs: it is read when one does');
+    const late = 'the daemon has not read the rest yet; it stays due';
+    complain(shell, daemon ? late : 'no daemon runs; the rest is read when one does');
   }
   if (missing.length > 0) return EXIT.NO;
   return read < rows && daemon ? EXIT.FAILED : EXIT.DONE;

@@ -27,7 +27,7 @@ const BOUNDS = { statement: 50_000, idle: 5_000 };
 
 export async function forgetAction(shell: Shell, table: string | undefined, keys: string[], options: ForgetOptions) {
   const { list, undo, user, demo } = options;
-  if (list === true && table !== undefined) throw new UsageError('--list goes without a table');
+  if (list === true && table !== undefined) throw new UsageError('--list takes no table');
   if (list === true) refuseOptions('forget --list', options, ['yes', 'dryRun', 'undo']);
   if (undo === true) refuseOptions('forget --undo', options, ['yes', 'dryRun']);
   if (user !== undefined) readUserId(user, '--user: ');
@@ -38,7 +38,7 @@ export async function forgetAction(shell: Shell, table: string | undefined, keys
       ? keptOut(shell, db, user ?? null)
       : (undo === true ? remember : forget)(shell, db, rows, options));
     if (answer === undefined) {
-      complain(shell, `there is no account ${rows?.userId} here: "research-mirror accounts" lists them`);
+      complain(shell, `there is no account ${rows?.userId} here. "research-mirror accounts" shows the accounts`);
       return EXIT.NO;
     }
     say(shell, options.json === true ? JSON.stringify(answer.json) : answer.text);
@@ -48,14 +48,14 @@ export async function forgetAction(shell: Shell, table: string | undefined, keys
 
 /** @throws UsageError, with suggestions */
 function readNames(table: string | undefined, keys: readonly string[]): Omit<NamedRows, 'userId'> {
-  if (table === undefined) throw new UsageError('forget what? A table and keys, or --list');
+  if (table === undefined) throw new UsageError('forget needs a table and keys, or --list');
   if (table === 'account')
-    throw new UsageError('an account is not forgotten by a key: "accounts retire USER_ID --remove-data"');
+    throw new UsageError('forget erases rows, not accounts. Use "accounts retire USER_ID --remove-data"');
   const lists = COLLECTIONS.filter((each) => each.kind === 'list');
   const names = lists.map(({ name }) => name);
   const list = lists.find(({ name }) => name === table);
-  if (list === undefined) throw noneOf(names, table, 'forget has no table');
-  if (keys.length === 0) throw new UsageError(`forget ${table}: which rows? Their keys follow`);
+  if (list === undefined) throw noneOf(names, table, 'forget: unknown table');
+  if (keys.length === 0) throw new UsageError(`forget ${table} needs at least one key`);
   return { list, rows: keys.map((key) => readRow(list, key)) };
 }
 
@@ -65,8 +65,8 @@ function readRow({ name, keyType, parent }: ListCollection, given: string): Name
   const list = parent && readKey(parent.keyType, JSON.stringify(given.slice(0, Math.max(colon, 0))));
   const item = readKey(keyType, JSON.stringify(given.slice(colon + 1)));
   if ('key' in item && (list === undefined || 'key' in list)) return { parent: list?.key ?? '', key: item.key };
-  const wanted = parent === undefined ? keyType : 'the list and the item, as in 7:abc';
-  throw new UsageError(`${JSON.stringify(given)} is no key of ${name}: ${wanted}`);
+  const wanted = parent === undefined ? `Its keys are of type ${keyType}` : 'Give the list and the item, as in 7:abc';
+  throw new UsageError(`${JSON.stringify(given)} is not a key of ${name}. ${wanted}`);
 }
 
 /** @throws UsageError unless exactly one account is mirrored */
@@ -74,7 +74,9 @@ async function onlyAccount(db: Db): Promise<string> {
   const [first, second] = await listAccounts(db);
   if (first === undefined) throw new UsageError('no account is mirrored here');
   if (second === undefined) return first.userId;
-  throw new UsageError('several accounts are mirrored here: --user says of which one; "accounts" lists them');
+  throw new UsageError(
+    'several accounts are mirrored here. Choose one with --user; "research-mirror accounts" shows them',
+  );
 }
 
 async function forget(shell: Shell, db: Db, named: NamedRows, options: ForgetOptions) {
@@ -103,11 +105,11 @@ async function forget(shell: Shell, db: Db, named: NamedRows, options: ForgetOpt
 function describe(list: ListCollection, rows: Forgetting['rows'], dryRun: boolean): string {
   const lines = rows.map(({ parent, key, already, unknown, ...erased }) => {
     const name = printable(`${list.name} ${parent === '' ? '' : `${parent}:`}${key}`);
-    if (unknown) return `${name}: nothing of it is here; nothing is recorded`;
+    if (unknown) return `${name}: not found; nothing is recorded`;
     const what =
       `${countOf(erased.rows, 'row')}, ${countOf(erased.versions, 'version')}, ${countOf(erased.events, 'event')}, ` +
       `${countOf(erased.quarantined, 'item')} in quarantine, ${countOf(erased.submissions, 'submission')}`;
-    const rest = already ? 'it was forgotten before' : 'it is not mirrored again';
+    const rest = already ? 'it was already forgotten' : 'it will not be mirrored again';
     return `${name}: ${what} ${dryRun ? 'would be' : 'were'} erased; ${rest}`;
   });
   return lines.join('\n');
@@ -121,7 +123,7 @@ async function remember(_: Shell, db: Db, named: NamedRows) {
   return {
     code: found.includes(false) ? EXIT.NO : EXIT.DONE,
     json: { userId: named.userId, table: named.list.name, undo: true, rows },
-    text: `${count} may be mirrored again: what the service has comes with the next full walk, which is due now`,
+    text: `${count} may be mirrored again; the next full walk, due now, reads what the service still has`,
   };
 }
 

@@ -33,8 +33,8 @@ function collectedRows(limit: number) {
       answer.more = rows.length === limit || characters > MOST_CHARACTERS;
       if (answer.more && rows.length === 0) {
         throw new UsageError(
-          `the first row alone has ${formatCount(characters)} characters, and an answer may have ` +
-            `${formatCount(MOST_CHARACTERS)}: choose fewer columns, or a part of a value: left(column, 1000)`,
+          `the first row alone has ${formatCount(characters)} characters; an answer may have ` +
+            `${formatCount(MOST_CHARACTERS)}. Select fewer columns, or part of a value: left(column, 1000)`,
         );
       }
       if (!answer.more) rows.push(Object.fromEntries(values.map((value, at) => [names[at] ?? '', value])));
@@ -85,7 +85,7 @@ const limit = z
   .min(1)
   .max(MOST_ROWS)
   .default(USUAL_ROWS)
-  .describe(`most rows of the answer; "more" says that there are others`);
+  .describe(`maximum number of rows; "more" says whether there are others`);
 /** Text, since no JavaScript number holds every bigint. */
 const bigint = z.string().regex(/^\d{1,19}$/);
 
@@ -95,15 +95,16 @@ function mirrorServer(schema: string, ask: (text: string, limit: number) => Prom
     { name: 'research-mirror', version: programVersion() },
     {
       instructions:
-        'A mirror in Postgres of one or more accounts of a Research & Enrichment Service. Begin with "tables". Rows ' +
-        'of several accounts share the tables (_user_id). <table>_live has no deleted rows; times are UTC.',
+        'A Postgres mirror of one or more accounts of a Research & Enrichment Service. Start with "tables". All ' +
+        'accounts share the tables; _user_id says whose a row is. <table>_live has no deleted rows. Times are UTC.',
     },
   );
   server.registerTool(
     'tables',
     {
       title: 'Tables and columns',
-      description: 'Tables and views of the mirror with what they mean; of one, its columns with type and meaning.',
+      description:
+        'Lists the tables and views of the mirror and their meaning; for one of them, its columns with type and meaning.',
       inputSchema: z.object({
         table: z
           .string()
@@ -134,8 +135,8 @@ function mirrorServer(schema: string, ask: (text: string, limit: number) => Prom
     {
       title: 'Query',
       description:
-        'Runs one SELECT of PostgreSQL over the mirror, as a login that can do nothing but read, for 60 seconds at most. ' +
-        'Tables need no schema.',
+        'Runs one PostgreSQL SELECT on the mirror, as a login that can only read, for at most 60 seconds. ' +
+        'Table names need no schema.',
       inputSchema: z.object({ sql: z.string().min(1).describe('one statement'), limit }),
       annotations: READS,
     },
@@ -145,7 +146,7 @@ function mirrorServer(schema: string, ask: (text: string, limit: number) => Prom
     'freshness',
     {
       title: 'Freshness',
-      description: 'How current the mirror is: of each account and collection rows, as of when, state, last error.',
+      description: 'How current the mirror is: rows, as-of time, state and last error of each account and collection.',
       inputSchema: z.object({}),
       annotations: READS,
     },
@@ -156,13 +157,13 @@ function mirrorServer(schema: string, ask: (text: string, limit: number) => Prom
     {
       title: 'Changes',
       description:
-        'What changed, field by field, of one account, the newest first: collection, key, field, before, after, op.',
+        'What changed in one account, field by field, newest first: collection, key, field, before, after, op.',
       inputSchema: z.object({
         user_id: bigint.describe('the account: select _user_id, email from account'),
         collection: z.enum(COLLECTION_NAMES as [string, ...string[]]).optional(),
         since_change_id: bigint
           .optional()
-          .describe('only changes after this change ID: microseconds since 1970; default: of the last day'),
+          .describe('only changes after this change ID (microseconds since 1970); default: the last day'),
         limit,
       }),
       annotations: READS,

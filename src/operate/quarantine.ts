@@ -20,19 +20,19 @@ export async function quarantineAction(
   const { show, json = false, demo } = options;
   const most = readLimit(options.limit, USUAL_LIMITS.quarantine);
   refuseFilters(options, ['limit']);
-  if (show !== undefined && collections !== undefined) throw new UsageError('--show goes without names of collections');
+  if (show !== undefined && collections !== undefined) throw new UsageError('--show takes no collections');
   if (show !== undefined && !/^[0-9a-f]{4,64}$/i.test(show))
-    throw new UsageError('--show: takes an ID as "quarantine list" tells it, or its first 4 digits or more');
+    throw new UsageError('--show takes an ID from "quarantine list", or at least its first 4 digits');
   return onMirror(shell, 'quarantine', { demo }, async ({ db }) => {
     if (show !== undefined) {
       const [text, other] = await quarantinedTexts(db, show);
       if (text === undefined || other !== undefined) {
         const what = text === undefined ? 'no item' : 'more than one item';
-        complain(shell, `there is ${what} in quarantine whose ID begins with ${show}`);
+        complain(shell, `${what} in quarantine has an ID that begins with ${show}`);
         return EXIT.NO;
       }
       if (text === null) {
-        const why = 'its collection has too many that can’t be mirrored';
+        const why = 'its collection has too many items in quarantine';
         complain(shell, `the text of this item is not kept: ${why}`);
         return EXIT.NO;
       }
@@ -57,8 +57,9 @@ export async function quarantineAction(
       .executeTakeFirstOrThrow();
     const [items, withoutText] = [Number(counts.items), Number(counts.without)];
     const entries = rows.map((row) => ({ ...row, size: Number(row.size) }));
-    const more = items > entries.length ? ` (the newest ${formatCount(entries.length)} are listed: --limit)` : '';
-    const without = withoutText > 0 ? `, of ${formatCount(withoutText)} without the text: more than is kept` : '';
+    const more =
+      items > entries.length ? ` (the newest ${formatCount(entries.length)} are listed; --limit lists more)` : '';
+    const without = withoutText > 0 ? `, ${formatCount(withoutText)} of them without their text: too many to keep` : '';
     return printList(shell, {
       json: json ? JSON.stringify({ items, withoutText, entries }, undefined, 2) : undefined,
       rows: entries.map((each) => ({

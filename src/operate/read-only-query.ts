@@ -63,21 +63,21 @@ const MORE_THAN_READING = `
   select 'is a superuser' as what from superuser where yes
   union all
   select what from superuser, lateral (
-    select 'may become the superuser ' || rolname as what from roles where rolsuper
-    union all select 'may make roles' from roles where rolcreaterole
-    union all select 'may make databases' from roles where rolcreatedb
-    union all select 'may replicate' from roles where rolreplication
+    select 'can become the superuser ' || rolname as what from roles where rolsuper
+    union all select 'can create roles' from roles where rolcreaterole
+    union all select 'can create databases' from roles where rolcreatedb
+    union all select 'can replicate' from roles where rolreplication
     union all select 'is a member of ' || rolname from roles where starts_with(rolname, 'pg_') and rolname <> all($2::text[])
     union all select 'owns the schema ' || nspname from schemas where nspowner in (select oid from roles)
     union all select 'owns tables of the mirror' from relations where relowner in (select oid from roles)
     union all select 'owns functions of the mirror' from functions where proowner in (select oid from roles)
-    union all select 'may create in the schema ' || nspname from schemas, roles where has_schema_privilege(roles.oid, schemas.oid, 'create')
-    union all select 'may look into the schema ' || nspname from schemas, roles
+    union all select 'can create objects in the schema ' || nspname from schemas, roles where has_schema_privilege(roles.oid, schemas.oid, 'create')
+    union all select 'can use the schema ' || nspname from schemas, roles
       where own and has_schema_privilege(roles.oid, schemas.oid, 'usage')
-    union all select 'may write tables of the mirror' from relations, roles
+    union all select 'can write tables of the mirror' from relations, roles
       where has_table_privilege(roles.oid, relations.oid, 'insert, update, delete, truncate')
         or has_any_column_privilege(roles.oid, relations.oid, 'insert, update')
-    union all select 'may call ' || proname from functions, roles
+    union all select 'can call ' || proname from functions, roles
       where prosecdef and has_function_privilege(roles.oid, functions.oid, 'execute')
   ) as found where not superuser.yes
   group by what order by what`;
@@ -188,8 +188,8 @@ function run(client: pg.Client, query: ReadOnlyQuery, cancel: () => void): Promi
     };
     watchMessages(socket, MOST_MESSAGE_BYTES, (bytes) => {
       const [size, most] = [bytes, MOST_MESSAGE_BYTES].map((each) => `${Math.ceil(each / 1024 / 1024)} MiB`);
-      const what = `a row of the answer has ${size}, and ${most} is the most that is taken`;
-      fail(refusedHere(what, '54000', 'choose fewer columns, or a part of the value: left(column, 1000)'));
+      const what = `a row of the answer has ${size}; the limit is ${most}`;
+      fail(refusedHere(what, '54000', 'select fewer columns, or part of the value: left(column, 1000)'));
       socket.destroy();
     });
     /** Calls the receiver. Its errors must not reach the driver, which would lose them. */
@@ -233,7 +233,7 @@ function refusedHere(message: string, code: string, hint: string): StatementRefu
 }
 
 /** The driver drops what COPY sends instead of rows. */
-const NO_COPY = refusedHere('copy … to stdout answers no rows', '0A000', 'ask by a SELECT; --csv prints CSV');
+const NO_COPY = refusedHere('copy … to stdout returns no rows', '0A000', 'use SELECT; --csv prints CSV');
 
 /** By type OID; the default is text. */
 const KINDS: ReadonlyMap<number, ResultColumn['kind']> = new Map([

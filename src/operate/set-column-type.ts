@@ -84,7 +84,7 @@ export async function setColumnType(
     });
   } catch (error) {
     if (sqlState(error) === UNDEFINED_COLUMN) {
-      const why = `another "columns set-type" of ${table.name} has begun meanwhile: this one changed nothing`;
+      const why = `another "columns set-type" of ${table.name} began meanwhile; this one changed nothing`;
       throw new Unusable(why);
     }
     await db.transaction((trx) => dropSecond(trx, table)).catch(() => {});
@@ -168,7 +168,8 @@ async function putInPlace(trx: Db, change: TypeChange, second: string, unfit: Re
         const given = options === null ? sql`` : sql`with (${sql.raw(options)})`;
         return trx.sql`create view ${trx.table(name)} ${given} as ${sql.raw(definition)}`;
       });
-      if (!done) throw new TypeRefused(`the view ${name} has what can't be made again with it: drop that first`);
+      if (!done)
+        throw new TypeRefused(`the view ${name} has additions that can't be recreated with it. Drop them first`);
     };
   }
   await work();
@@ -217,8 +218,8 @@ async function viewsUpon(trx: Db, { table, name }: TypeChange) {
     order by 1`;
   if (rows.length === 0) return views;
   throw new TypeRefused(
-    `${table.name}.${name} can't get another type while these depend on it: ${rows.map(({ what }) => what).join(', ')}. ` +
-      'Keep their definitions (pg_get_viewdef, pg_get_indexdef, …), drop them, and make them again afterwards',
+    `the type of ${table.name}.${name} can't change while these depend on it: ${rows.map(({ what }) => what).join(', ')}. ` +
+      'Save their definitions (pg_get_viewdef, pg_get_indexdef, …), drop them, and create them again afterwards',
   );
 }
 
@@ -258,7 +259,7 @@ interface TypeChange extends FieldColumn {
 async function typeChange(db: Db, table: Table, name: string, to: string): Promise<TypeChange> {
   const refused = (why: string): TypeRefused => new TypeRefused(`${table.name}.${name} ${why}`);
   const type = COLUMN_TYPES.find((each) => each === to);
-  if (type === undefined) throw refused(`can't be ${JSON.stringify(to)}: types are ${COLUMN_TYPES.join(', ')}`);
+  if (type === undefined) throw refused(`can't have type ${JSON.stringify(to)}. Use one of ${COLUMN_TYPES.join(', ')}`);
   // It is usable if table and history have it with the registered type.
   const { rows } = await db.sql<
     Pick<TypeChange, 'field' | 'from' | 'number'> & Record<'documented' | 'usable', boolean>
@@ -272,14 +273,14 @@ async function typeChange(db: Db, table: Table, name: string, to: string): Promi
     where r.collection = ${table.name} and r.column_name = ${name}`;
   const [found] = rows;
   if (found === undefined)
-    throw refused('is no column that the mirror made for a field: "research-mirror columns" lists those');
+    throw refused('is not a column that the mirror created for a field. "research-mirror columns" lists those');
   const { documented, usable, ...column } = found;
-  if (documented) throw refused('is of the key, or named in the service’s specification: its type stays');
-  if (!usable) throw refused(`was changed by hand: make it ${column.from} again first (ALTER TABLE)`);
-  if (column.from === type) throw refused(`is ${type} already`);
+  if (documented) throw refused('is part of the key or named in the service’s specification: its type is fixed');
+  if (!usable) throw refused(`was changed by hand. Change it back to ${column.from} first (ALTER TABLE)`);
+  if (column.from === type) throw refused(`already has type ${type}`);
   const ofCitus = () => db.sql`select from pg_dist_partition where logicalrelid = ${relation(table)}`;
   if ((await hasCitus(db)) && (await ofCitus()).rows.length > 0)
-    throw refused('is in a table that Citus distributes: there, types stay. Read the field from _raw');
+    throw refused('is in a table that Citus distributes, where types are fixed. Read the field from _raw');
   return { table, name, type, ...column };
 }
 

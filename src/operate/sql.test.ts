@@ -98,7 +98,7 @@ it('explainRefusal repeats Postgres’s hint, and explains that only one stateme
   const hinted = refusal('no', { code: '42P01', hint: 'try that' });
   expect(explainRefusal(hinted, 'x')).toContain('hint: try that');
   const several = refusal('cannot insert multiple commands into a prepared statement', { code: '42601' });
-  expect(explainRefusal(several, 'select 1; select 2')).toContain('one statement at a time');
+  expect(explainRefusal(several, 'select 1; select 2')).toContain('more than one statement; run one at a time');
 });
 
 function message(bytes: number): Buffer {

@@ -20,7 +20,7 @@ export async function sqlAction(
   if (text.trim() === '') throw new UsageError('the query is empty');
   const { out, signal } = shell;
   const [format, other] = FORMATS.filter((each) => options[each] === true);
-  if (other !== undefined) throw new UsageError(`--${format} and --${other} exclude each other`);
+  if (other !== undefined) throw new UsageError(`--${format} and --${other} can't be used together`);
   let printer = tableRows(shell, format === 'vertical');
   if (format === 'csv') printer = csvRows(out);
   if (format === 'json') printer = jsonRows(out);
@@ -148,7 +148,8 @@ export function tableRows({ out, err }: Pick<Shell, 'out' | 'err'>, vertical: bo
       const print = vertical || isNarrow ? formatRecords : formatTable;
       const count = countOf(rows.length, 'row');
       out.write(`${print(titles, rows, width)}(${count})\n`);
-      if (more) err.write(`only the first ${count}: --csv and --json print all, "limit" chooses\n`);
+      if (more)
+        err.write(`only the first ${count} are shown. --csv and --json print all; "limit" in the query chooses\n`);
     },
   };
 }
@@ -187,8 +188,8 @@ export async function askMirror(
     }
     shell.signal.throwIfAborted();
     throw new UsageError(
-      `nothing was run: ${command} takes a login that can do nothing but read, and ` +
-        `${refused ?? 'there is none'}. As a DBA, once: ${sqlLoginByHand(schema)} Then give ${command} that ` +
+      `nothing was run: ${command} needs a login that can only read, but ` +
+        `${refused ?? 'there is none'}. As a DBA, run once: ${sqlLoginByHand(schema)} Then give ${command} that ` +
         `login: DATABASE_URL=postgres://${sqlLogin(schema)}:…@host/database`,
     );
   } finally {
@@ -200,7 +201,7 @@ export async function askMirror(
 export function explainRefusal(error: StatementRefused, query: string): string {
   // A syntax error has a position; the error for several statements has none. Messages are in the server's language.
   const several = error.state === '42601' && error.position === undefined;
-  const what = several ? 'one statement at a time, please: this is several' : error.message;
+  const what = several ? 'more than one statement; run one at a time' : error.message;
   const lines = [`research-mirror: ${what} (${error.state})`];
   if (error.position !== undefined) {
     // Positions count characters, not UTF-16 units.

@@ -9,11 +9,11 @@ it('a payload keeps its spaces, digits and spelling', () => {
 });
 
 it.each([
-  ['', /--data: is no JSON/],
-  ['{"a": 1', /--data: is no JSON/],
+  ['', /--data is not JSON/],
+  ['{"a": 1', /--data is not JSON/],
   ['[1]', /must be a JSON object/],
   ['null', /must be a JSON object/],
-  ['{"a": 1, "b": {"c": 1, "c": 2}}', /the field "c" stands twice/],
+  ['{"a": 1, "b": {"c": 1, "c": 2}}', /an object has the field "c" twice/],
 ])('the payload %s is refused', (text, why) => {
   expect(() => checkPayload(text)).toThrow(why);
 });
@@ -70,10 +70,10 @@ it.each<[Partial<StoredSubmission>, string]>([
   [{ state: 'rejected', responseStatus: 422, error: 'no such company' }, 'rejected (422): no such company'],
   [
     { state: 'unknown', error: 'reset', conclusiveAt: new Date('2026-01-01T00:05:00Z') },
-    'outcome unknown: reset. Never retry: it may have taken effect; from 2026-01-01 00:05 UTC on, what the service lists tells',
+    "outcome unknown: reset. It may have taken effect; the service's lists show it from 2026-01-01 00:05 UTC on. Never retry it",
   ],
   [{ state: 'cancelled' }, 'cancelled'],
-  [{ state: 'held' }, 'held: a copy; "research-mirror submissions release" sends it'],
+  [{ state: 'held' }, 'on hold: a copy. "research-mirror submissions release" sends it'],
   // No word of the service writes to the terminal.
   [{ state: 'rejected', error: '\u001b[2J' }, String.raw`rejected: \u001b[2J`],
 ])('the line of an end: %o', (changes, line) => {

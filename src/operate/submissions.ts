@@ -42,11 +42,11 @@ async function readData(given: string, signal: AbortSignal): Promise<string> {
     // Reading from an idle terminal never ends, so an interrupt must not wait for it.
     const bytes = await Promise.race([reading, untilAborted(signal)]);
     signal.throwIfAborted();
-    if (bytes === undefined || bytes.length > MOST_DATA_BYTES) throw new RangeError('it has more than 4 MiB');
+    if (bytes === undefined || bytes.length > MOST_DATA_BYTES) throw new RangeError('it is larger than 4 MiB');
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch (error) {
     signal.throwIfAborted();
-    throw new UsageError(`--data: ${source} can't be read: ${messageOf(error)}`);
+    throw new UsageError(`--data: can't read ${source}: ${messageOf(error)}`);
   }
 }
 
@@ -56,10 +56,10 @@ export async function submitAction(
   options: Options<'noWait' | 'json' | 'demo', 'id' | 'user' | 'data' | 'key'>,
 ) {
   const { id: target, user, data, key, noWait = false, json = false, demo = false } = options;
-  chooseFrom(OPERATION_NAMES, operation, 'there is no operation');
+  chooseFrom(OPERATION_NAMES, operation, 'unknown operation');
   if (data === undefined && !TARGETED_OPERATIONS.includes(operation)) {
     throw new UsageError(
-      `--data: ${operation} has no other target than its payload, and an empty one may cost credits all the same; --data '{}' sends it on purpose`,
+      `${operation} needs --data: the payload is its only target, and an empty one may still cost credits. To send an empty one on purpose: --data '{}'`,
     );
   }
   if (user !== undefined) readUserId(user, '--user: ');
@@ -80,7 +80,7 @@ export async function submitAction(
       // Without any account no request can be right.
       if ((await db.state.selectFrom('account').select('_user_id').limit(1).execute()).length === 0) {
         throw new Unusable(
-          'no account is mirrored yet, so nothing can be submitted: run "research-mirror start" or "research-mirror sync" first',
+          'no account is mirrored yet, so nothing can be submitted. Run "research-mirror start" or "research-mirror sync" first',
         );
       }
       throw new UsageError(error.message);
@@ -111,11 +111,11 @@ export async function submitAction(
 /** The state of a submission that is no longer waited for. */
 async function whereItStays(db: Db, id: string): Promise<string> {
   const submission = await findSubmission(db, id).catch(() => undefined);
-  const look = `"research-mirror submissions list --show ${id}" tells what came of it`;
+  const look = `"research-mirror submissions list --show ${id}" shows its outcome`;
   if (submission?.state === 'queued')
-    return `submission ${id} stays queued: "research-mirror submissions cancel ${id}" takes it back`;
+    return `submission ${id} stays queued. "research-mirror submissions cancel ${id}" cancels it`;
   return submission === undefined || !isFinal(submission)
-    ? `submission ${id} may be on its way: ${look}`
+    ? `submission ${id} may be on its way. ${look}`
     : endLine(submission, undefined);
 }
 
@@ -125,12 +125,12 @@ export function checkPayload(text: string): string {
   try {
     value = JSON.parse(text);
   } catch (error) {
-    throw new UsageError(`--data: is no JSON: ${messageOf(error)}`);
+    throw new UsageError(`--data is not JSON: ${messageOf(error)}`);
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw new UsageError("--data: must be a JSON object, such as '{}'");
+    throw new UsageError("--data must be a JSON object, such as '{}'");
   const twice = repeatedField(text);
-  if (twice !== undefined) throw new UsageError(`--data: the field ${JSON.stringify(twice)} stands twice in an object`);
+  if (twice !== undefined) throw new UsageError(`--data: an object has the field ${JSON.stringify(twice)} twice`);
   return text;
 }
 
@@ -168,13 +168,13 @@ export function endLine(submission: StoredSubmission, held: string | undefined):
     case 'rejected':
       return `${what}: rejected${answer}${why}`;
     case 'unknown': {
-      const from = conclusiveAt === null ? '' : `; from ${minute(conclusiveAt)} UTC on, what the service lists tells`;
-      return `${what}: outcome unknown${answer}${why}. Never retry: it may have taken effect${from}`;
+      const from = conclusiveAt === null ? '' : `; the service's lists show it from ${minute(conclusiveAt)} UTC on`;
+      return `${what}: outcome unknown${answer}${why}. It may have taken effect${from}. Never retry it`;
     }
     case 'cancelled':
       return `${what}: cancelled`;
     case 'held':
-      return `${what}: held: ${held ?? 'the database was restored or copied'}; "research-mirror submissions release" sends it`;
+      return `${what}: on hold: ${held ?? 'the database was restored or copied'}. "research-mirror submissions release" sends it`;
     case 'queued':
     case 'sending':
       return `${what}: ${state}`;
@@ -203,12 +203,13 @@ export async function submissionsAction(
   const { json = false, demo, show } = options;
   if (action !== 'cancel' && ids.length > 0) throw new UsageError(`submissions ${action} takes no IDs`);
   refuseFilters(options, ['state', 'limit']);
-  if (action === 'cancel' && ids.length === 0) throw new UsageError('submissions cancel: which ones?');
+  if (action === 'cancel' && ids.length === 0)
+    throw new UsageError('submissions cancel needs IDs. "submissions list" shows them');
   // Up to 18 digits are a bigint.
   const wrong = [...ids, ...(show === undefined ? [] : [show])].find((id) => !/^\d{1,18}$/.test(id));
-  if (wrong !== undefined) throw new UsageError(`${JSON.stringify(wrong)} is no ID of a submission: a number`);
+  if (wrong !== undefined) throw new UsageError(`${JSON.stringify(wrong)} is not a submission ID. IDs are numbers`);
   const { state: given } = options;
-  const state = given === undefined ? undefined : chooseFrom(SUBMISSION_STATES, given, '--state: there is no');
+  const state = given === undefined ? undefined : chooseFrom(SUBMISSION_STATES, given, '--state: unknown state');
   const limit = readLimit(options.limit, USUAL_LIMITS.submissions);
   return onMirror(shell, 'submissions', { demo }, async ({ db }) => {
     if (action === 'cancel') return cancel(shell, db, ids, json);
@@ -270,10 +271,10 @@ async function release(shell: Shell, db: Db, json: boolean) {
   const since = hold?.since.toISOString();
   const told =
     hold === undefined
-      ? 'nothing is held'
-      : `released: ${countOf(released, 'submission')} (held since ${since}: ${hold.why})`;
+      ? 'nothing is on hold'
+      : `released ${countOf(released, 'submission')} (on hold since ${since}: ${hold.why})`;
   say(shell, json ? JSON.stringify({ released, held: hold ? { since, why: hold.why } : null }) : told);
   if (hold !== undefined && !lives)
-    shell.err.write('no daemon runs: start it within ten minutes, or what is queued is held again\n');
+    shell.err.write('no daemon runs. Start one within ten minutes, or the queue is put on hold again\n');
   return EXIT.DONE;
 }

@@ -102,9 +102,9 @@ export async function followOperation(options: SubmitOptions, id: string) {
       notHere ??= await sendHere({ ...config, service: config.service }, options, userId, id);
       return isExpected ? undefined : notHere;
     }
-    if (!lives) return 'no daemon runs, and without MIRROR_API_URL and MIRROR_API_KEY it can’t be sent from here';
+    if (!lives) return 'no daemon runs, and this command can’t send it without MIRROR_API_URL and MIRROR_API_KEY';
     if (isExpected) return undefined;
-    return `the running daemon does not hold account ${userId}: has it a key of it?`;
+    return `the running daemon does not own account ${userId}. Check that its MIRROR_API_KEY has a key for it`;
   });
 }
 
@@ -124,8 +124,8 @@ async function sendHere(config: ServiceConfig, options: SubmitOptions, userId: s
         : await findAccounts(context, signal);
       const keys = accounts.get(userId);
       if (keys === undefined) {
-        const others = unknownKeys.map(({ key, error }) => `; whose ${key}… is, is not known: ${error}`);
-        return `no key in MIRROR_API_KEY is known as one of account ${userId}${others.join('')}`;
+        const others = unknownKeys.map(({ key, error }) => `; the owner of ${key}… is unknown: ${error}`);
+        return `no key in MIRROR_API_KEY is known to belong to account ${userId}${others.join('')}`;
       }
       // Without this service's heartbeat nothing would be sent after ten minutes, and its turn may take longer.
       const installation = createInstallation({ ...installationOf(options), db, log });
@@ -187,7 +187,7 @@ async function followSubmission(
 /** @throws RangeError */
 export async function currentOutcome(db: Db, id: string) {
   const submission = await findSubmission(db, id);
-  if (submission === undefined) throw new RangeError(`submission ${id} is not there any more`);
+  if (submission === undefined) throw new RangeError(`submission ${id} no longer exists`);
   return { submission, stuck: undefined };
 }
 

@@ -36,7 +36,7 @@ export async function syncAction(
 ) {
   const { full = false, acceptDeletions = false } = options;
   if (acceptDeletions && !full)
-    throw new UsageError('--accept-deletions goes with --full: only a full walk proves deletions');
+    throw new UsageError('--accept-deletions needs --full: only a full walk proves deletions');
   const report = await showPass(
     shell,
     names,
@@ -70,16 +70,16 @@ function whatIsOpen(pass: CollectionPass): string[] {
   const lines = groupProblems(found).map((problem) => problemLine(problem, 0));
   if (refused > 0) {
     const rows = `${countOf(refused, 'row')} that ${refused === 1 ? 'is' : 'are'} gone`;
-    lines.push(`${where}: Postgres refuses to delete ${rows}: "research-mirror status" says which, and why`);
+    lines.push(`${where}: Postgres refuses to delete ${rows}. "research-mirror status" shows which, and why`);
   }
   if (lines.length > 0) return lines;
   if (unproven > 0) {
     const rows = countOf(unproven, 'row');
-    return [`${where}: ${rows} may be gone, but no two readings said the same; they wait for a second proof`];
+    return [`${where}: ${rows} may be gone, but no two readings agreed; they wait for a second proof`];
   }
   if (complete !== false) return [];
-  const why = 'it changed too much while it was read, or what it hangs on is not complete';
-  return [`${where}: ${asOf(pass)}, which is before this pass began: ${why}; run it again`];
+  const why = 'it changed too much while it was read, or a collection that it depends on is incomplete';
+  return [`${where}: not completed by this pass (${asOf(pass)}): ${why}. Run it again`];
 }
 
 function asOf({ completeAsOf }: CollectionPass): string {

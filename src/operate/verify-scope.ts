@@ -108,7 +108,7 @@ async function* readBoth(of: ScopeVerification, keys: readonly string[] | undefi
   };
   try {
     const isCovered = yield* readPages(of, keys, compare);
-    if (seen.lost) throw new Error('there is no room, in memory or on disk, for the keys that were read');
+    if (seen.lost) throw new Error('no room in memory or on disk for the keys that were read');
     if (!isCovered || isSingle) return;
     const live = keys === undefined ? liveRows(db, scope) : [await liveAmong(db, scope, keys)];
     for await (const rows of live) {
@@ -224,10 +224,10 @@ export function verdict(
   if (second === undefined) return changed(`${first.kind} at first, equal when read again`);
   const { kind } = second;
   if (isExplained(kind)) return { kind, note: '' };
-  if (deletion === 'waiting') return changed('the mirror has it in doubt, and waits for a second proof');
+  if (deletion === 'waiting') return changed('the mirror suspects its deletion and waits for a second proof');
   if (first.kind !== kind || first.source !== second.source || first.row !== second.row)
-    return changed('read twice, with two answers');
-  const held = '; its deletion is proven, and held back ("research-mirror status" says by what)';
+    return changed('the two readings differ');
+  const held = '; its deletion is proven but blocked ("research-mirror status" shows by what)';
   const notes = {
     missing: `${first.row === undefined ? 'no row' : 'marked deleted'} in the mirror`,
     extra: `the service does not have it${deletion === 'proven' ? held : ''}`,

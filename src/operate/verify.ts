@@ -80,7 +80,7 @@ function describeRows(verified: VerifiedCollection): string[] {
   const { collection, discrepancies, missing, extra, different, changed, readOnce } = verified;
   const lines = discrepancies.slice(0, PRINTED).map((each) => `${collection} ${describeRow(each)}`);
   const more = missing + extra + different + changed - lines.length;
-  if (more > 0) lines.push(`${collection}: ${formatCount(more)} more (--json tells up to 1,000)`);
+  if (more > 0) lines.push(`${collection}: ${formatCount(more)} more (--json lists up to 1,000)`);
   if (readOnce > 0) lines.push(`${collection}: ${formatCount(readOnce)} of these were read only once`);
   return lines;
 }
@@ -107,11 +107,11 @@ function conclusion(report: VerifyReport): string {
   let said = `no difference found, but ${unread} could not be read`;
   if (unlike > 0) said = `${countOf(unlike, 'row')} differ${unlike === 1 ? 's' : ''} (service ≠ mirror)`;
   else if (equal) said = sampled.length > 0 ? 'no difference in the sample' : 'the mirror equals the service';
-  if (changed > 0) said += ` (${countOf(changed, 'row')} changed while reading: not judged)`;
+  if (changed > 0) said += ` (${countOf(changed, 'row')} changed while being read: not judged)`;
   if (sampled.length === 0) return said;
   const compared = `${formatCount(sumOf(sampled, 'items'))} of about ${countOf(sumOf(sampled, 'rows'), 'row')}`;
   return (
-    `${said}\nThis was a sample: ${compared} were compared. It says nothing of the others, nor of rows that the mirror ` +
-    'lacks elsewhere; without --sample all are compared.'
+    `${said}\nThis was a sample: ${compared} were compared. It says nothing about the others, or about rows that the ` +
+    'mirror lacks elsewhere. Without --sample, all are compared.'
   );
 }

@@ -66,7 +66,7 @@ describe('accounts', () => {
 
   wrongUsage('accounts', [
     ['an action there is not', ['lists'], `has no action "lists" (did you mean list?)`],
-    ['no account to be moved', ['move'], 'accounts move: which account?'],
+    ['no account to be moved', ['move'], 'accounts move needs a user_id'],
     ['one that is no number', ['move', 'me'], '"me" is not a user_id'],
     ['options of another action', ['move', '42', '--demo'], 'accounts move has no option --demo'],
     ['an account where none is meant', ['list', '42'], 'accounts list takes no user_id'],

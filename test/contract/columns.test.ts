@@ -27,9 +27,9 @@ describe('columns', () => {
     const { code, stdout } = await run('columns');
     expect(code).toBe(0);
     expect(stdout).toMatch(
-      /^research_jobs\.score +numeric +score +\d{4}-\d\d-\d\d +2 +"\\u001bhigh" +jsonb would take all 3$/m,
+      /^research_jobs\.score +numeric +score +\d{4}-\d\d-\d\d +2 +"\\u001bhigh" +jsonb would fit all 3$/m,
     );
-    expect(stdout).toMatch(/^research_jobs\.part_id +bigint .* 2\.5 +numeric would take all 3$/m);
+    expect(stdout).toMatch(/^research_jobs\.part_id +bigint .* 2\.5 +numeric would fit all 3$/m);
     expect(stdout).toContain('"columns set-type research_jobs.part_id numeric --dry-run" tries it\n');
     const json = await run('columns', 'list', '--json');
     const { columns } = JSON.parse(json.stdout) as { columns: { field: string }[] };
@@ -52,16 +52,16 @@ describe('columns', () => {
       code: 1,
       signal: null,
       stdout:
-        'research_jobs.score as text: of 3 values, history included, 1 would not fit and be NULL (whole in _raw)\n' +
-        '1 value that the column has now would be lost from it, for example\n' +
+        'research_jobs.score as text: of 3 values, history included, 1 would not fit: NULL in the column, whole in _raw\n' +
+        'the column would lose 1 value that it has now, for example:\n' +
         '  research_jobs 1 of account 43: 1.50\n',
       stderr: '',
     });
     expect(await run('columns', 'set-type', 'research_jobs.score', 'jsonb', '--dry-run')).toMatchObject({
       code: 0,
       stdout:
-        'research_jobs.score as jsonb: of 3 values, history included, 0 would not fit and be NULL (whole in _raw)\n' +
-        '0 values that the column has now would be lost from it\n',
+        'research_jobs.score as jsonb: of 3 values, history included, 0 would not fit: NULL in the column, whole in _raw\n' +
+        'the column would lose 0 values that it has now\n',
     });
     expect(await shape()).toEqual(before);
   });
@@ -73,7 +73,7 @@ describe('columns', () => {
       signal: null,
       stdout: '',
       stderr: expect.stringMatching(
-        /1 value that the column has now would be lost from it, for example\n {2}research_jobs 1 .*: 1\.50\nresearch-mirror: can't ask for confirmation without a terminal\. Add --yes .*\n$/,
+        /the column would lose 1 value that it has now, for example:\n {2}research_jobs 1 .*: 1\.50\nresearch-mirror: can't ask for confirmation without a terminal\. Add --yes .*\n$/,
       ) as string,
     });
     expect(await shape()).toEqual(before);
@@ -82,7 +82,7 @@ describe('columns', () => {
   it('gives a column another type with --yes, having said what would not fit', async () => {
     expect(await run('columns', 'set-type', 'research_jobs.part_id', 'numeric', '--yes')).toMatchObject({
       code: 0,
-      stdout: 'research_jobs.part_id is numeric now\n',
+      stdout: 'research_jobs.part_id is now numeric\n',
       stderr: expect.stringContaining('of 3 values, history included, 0 would not fit') as string,
     });
     expect(
@@ -105,7 +105,7 @@ describe('columns', () => {
       code: 2,
       stdout: '',
       stderr: expect.stringMatching(
-        /^research-mirror: columns set-type: research_jobs\.owner can't get another type while these depend on it: view mirror\.mine\. Keep /,
+        /^research-mirror: columns set-type: the type of research_jobs\.owner can't change while these depend on it: view mirror\.mine\. Save /,
       ) as string,
     });
     expect(await shape()).toEqual(before);
@@ -116,11 +116,11 @@ describe('columns', () => {
     ['a name for list', ['list', 'lists.a'], 'columns list takes no name'],
     ['--dry-run for list', ['--dry-run'], 'columns list has no option --dry-run'],
     ['--json for set-type', ['set-type', 'lists.a', 'text', '--json'], 'has no option --json'],
-    ['no type', ['set-type', 'lists.a'], 'which column, and which type?'],
-    ['no column', ['set-type', 'lists', 'text'], 'which column, and which type?'],
+    ['no type', ['set-type', 'lists.a'], 'needs a column and a type'],
+    ['no column', ['set-type', 'lists', 'text'], 'needs a column and a type'],
     ['an unknown table', ['set-type', 'list.a', 'text'], '(did you mean lists?)'],
     ['an unknown column', ['set-type', 'research_jobs.scor', 'text'], '"research-mirror columns" lists'],
     // Why a column can't have a type: test/integration/mirror/columns/set-type.test.ts.
-    ['a type there is not', ['set-type', 'research_jobs.score', 'nummeric'], `can't be "nummeric": types`],
+    ['a type there is not', ['set-type', 'research_jobs.score', 'nummeric'], `can't have type "nummeric". Use one of`],
   ]);
 });

@@ -110,7 +110,7 @@ describe('sql', () => {
 
   it.each([
     ['delete from sync_log', 'read-only transaction'],
-    ['commit; delete from sync_log', 'one statement at a time'],
+    ['commit; delete from sync_log', 'more than one statement; run one at a time'],
     ['set transaction read write', 'must be set before any query'],
     ["select set_config('transaction_read_only', 'off', true)", 'must be set before any query'],
     ['do $$ begin set transaction read write; delete from mirror.sync_log; end $$', 'must be set before any query'],

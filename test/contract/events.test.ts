@@ -29,7 +29,7 @@ describe('events', () => {
       events: [{ id: 'evt_1', userId: '42', collection: 'research_jobs' }],
       more: false,
     });
-    expect((await run('events', '--type', 'no.such')).stdout).toBe('no event of type "no.such" is here\n');
+    expect((await run('events', '--type', 'no.such')).stdout).toBe('there is no event of type "no.such"\n');
     expect((await run('events', '--limit', '1')).stdout).toContain('--limit shows more');
   });
 
@@ -48,9 +48,9 @@ describe('events', () => {
     const { code, stdout, stderr } = await run('events', 'replay', 'evt_1', 'evt_2');
     expect({ code, stdout }).toEqual({
       code: 0,
-      stdout: '2 events taken up again; 0 of 2 rows and lists read\n',
+      stdout: '2 events replayed; 0 of 2 rows and lists read again\n',
     });
-    expect(stderr).toContain('no daemon runs: it is read when one does');
+    expect(stderr).toContain('no daemon runs; the rest is read when one does');
     const { rows } = await sql<{ hint: string }>`
       select collection || '/' || key as hint from mirror_sync.hint order by 1`.execute(mirror.database.kysely);
     expect(rows.map(({ hint }) => hint)).toEqual(['lists/', 'research_jobs/9007199254740993']);
@@ -65,7 +65,7 @@ describe('events', () => {
 
   wrongUsage('events', [
     ['an action there is not', ['reply', 'evt_1'], `has no action "reply" (did you mean replay?)`],
-    ['nothing to replay', ['replay'], 'which ones?'],
+    ['nothing to replay', ['replay'], 'events replay needs IDs'],
     ['options of another action', ['replay', 'evt_1', '--type', 'x'], 'events replay has no option --type'],
     ['a filter beside --show', ['--show', 'evt_1', '--type', 'x'], "--show can't be combined with --type"],
     ['IDs where there are none', ['list', 'evt_1'], 'events list takes no IDs'],

@@ -102,9 +102,9 @@ describe('mcp', () => {
     ['select * from mirror_sync.account', 'permission denied'],
     ['select 1; select 2', 'multiple commands'],
     ['select nothing', 'does not exist'],
-    ['copy (select 1) to stdout', 'ask by a SELECT'],
+    ['copy (select 1) to stdout', 'use SELECT'],
     [`select repeat('x', 200001) as x`, 'the first row alone has 200,001 characters'],
-    [`select repeat('x', 100 * 1024 * 1024) as x`, '64 MiB is the most that is taken'],
+    [`select repeat('x', 100 * 1024 * 1024) as x`, 'the limit is 64 MiB'],
   ])('refuses, and tells the model why: %s', async (sql, why) => {
     const { error, text } = await call('query', { sql });
     expect(error).toBe(true);

@@ -63,8 +63,8 @@ describe('MIRROR_SCHEMA_DRIFT=freeze', () => {
     const before = await account.query(stamps);
     expect(await run('columns', 'accept', 'research_jobs.colour')).toMatchObject({
       code: 0,
-      stdout: '"colour" is research_jobs.colour now, text\n',
-      stderr: expect.stringContaining('filled from _raw while a daemon runs') as string,
+      stdout: '"colour" is now research_jobs.colour, text\n',
+      stderr: expect.stringContaining('the daemon fills rows and history from _raw while it runs') as string,
     });
     expect((await waiting()).map(({ affects }) => affects)).toContainEqual(['research_jobs ("A size")']);
     await account.page('research_jobs', '[{"job_id":3,"status":"new","colour":"green","A size":2}]');
@@ -78,10 +78,10 @@ describe('MIRROR_SCHEMA_DRIFT=freeze', () => {
 
   it('accepts all of a table: the problem is over, and to accept again changes nothing', async () => {
     expect((await run('columns', 'accept', 'research_jobs')).stdout).toBe(
-      '"A size" is research_jobs.a_size now, numeric\n',
+      '"A size" is now research_jobs.a_size, numeric\n',
     );
     expect((await run('columns', 'accept', 'lists.note.text')).stdout).toBe(
-      '"note.text" is lists.note_text now, text\n',
+      '"note.text" is now lists.note_text, text\n',
     );
     expect(await waiting()).toEqual([]);
     expect(await run('columns', 'accept', 'lists')).toMatchObject({
@@ -109,8 +109,8 @@ describe('MIRROR_SCHEMA_DRIFT=freeze', () => {
   });
 
   wrongUsage('columns', [
-    ['no table to accept', ['accept'], 'columns accept: which table?'],
+    ['no table to accept', ['accept'], 'columns accept needs a table'],
     ['an unknown table to accept', ['accept', 'list'], '(did you mean lists?)'],
-    ['a type to accept', ['accept', 'lists.a', 'text'], 'columns accept: which table?'],
+    ['a type to accept', ['accept', 'lists.a', 'text'], 'columns accept needs a table'],
   ]);
 });

@@ -65,7 +65,7 @@ describe('submissions', () => {
   });
 
   it('releases what is held', async () => {
-    expect((await run('submissions', 'release')).stdout).toBe('nothing is held\n');
+    expect((await run('submissions', 'release')).stdout).toBe('nothing is on hold\n');
     const held = await queue('held');
     await execute(
       `insert into mirror_sync.installation (created_at, held_at, held_why) values (now(), '2026-01-01', 'a copy')`,
@@ -74,17 +74,17 @@ describe('submissions', () => {
     const { code, stdout, stderr } = await run('submissions', 'release');
     expect({ code, stdout }).toEqual({
       code: 0,
-      stdout: 'released: 1 submission (held since 2026-01-01T00:00:00.000Z: a copy)\n',
+      stdout: 'released 1 submission (on hold since 2026-01-01T00:00:00.000Z: a copy)\n',
     });
-    expect(stderr).toContain('no daemon runs: start it within ten minutes');
+    expect(stderr).toContain('no daemon runs. Start one within ten minutes');
     expect(await stateOf(held)).toBe('queued');
   });
 
   wrongUsage('submissions', [
     ['an action there is not', ['lsit'], `has no action "lsit" (did you mean list?)`],
     ['a state there is not', ['--state', 'quued'], '(did you mean queued?)'],
-    ['an ID that is none', ['cancel', '12a'], '"12a" is no ID'],
-    ['nothing to cancel', ['cancel'], 'which ones?'],
+    ['an ID that is none', ['cancel', '12a'], '"12a" is not a submission ID'],
+    ['nothing to cancel', ['cancel'], 'submissions cancel needs IDs'],
     ['options of another action', ['cancel', '1', '--state', 'queued'], 'cancel has no option --state'],
     ['IDs where there are none', ['release', '1'], 'submissions release takes no IDs'],
     ['a filter beside --show', ['--show', '1', '--limit', '2'], "--show can't be combined with --limit"],

@@ -86,7 +86,7 @@ describe('submit without a running daemon', () => {
     await system.sandbox.control.change({ fault500: 1, faultRoutes: 'posts' });
     const { code, stdout, stderr } = await run('submit', 'enrich', ...NOTHING, '--json');
     expect(code).toBe(4);
-    expect(stderr).toMatch(/submission 3: outcome unknown \(500\).*Never retry: it may have taken effect/);
+    expect(stderr).toMatch(/submission 3: outcome unknown \(500\).*It may have taken effect; .*\. Never retry it/);
     expect(JSON.parse(stdout)).toMatchObject({ id: '3', state: 'unknown', responseStatus: 500, stuck: null });
     expect((await run('status')).stdout).toContain('1 submission of account 1001 ended with an unknown outcome');
   });
@@ -132,9 +132,7 @@ describe('submit without a running daemon', () => {
     expect(code).toBe(130);
     const { id = '', state } = (await last()) ?? {};
     expect(state).toBe('queued');
-    expect(stderr).toContain(
-      `submission ${id} stays queued: "research-mirror submissions cancel ${id}" takes it back\n`,
-    );
+    expect(stderr).toContain(`submission ${id} stays queued. "research-mirror submissions cancel ${id}" cancels it\n`);
     expect((await run('submissions', 'cancel', id)).code).toBe(0);
   });
 
@@ -194,8 +192,8 @@ describe('submit without a running daemon', () => {
   });
 
   it.each([
-    ['an operation there is not', ['enrch'], 'there is no operation "enrch" (did you mean enrich?)'],
-    ['a missing payload', ['research'], "--data '{}' sends it on purpose"],
+    ['an operation there is not', ['enrch'], 'unknown operation "enrch" (did you mean enrich?)'],
+    ['a missing payload', ['research'], "To send an empty one on purpose: --data '{}'"],
     ['a missing target', ['list_analyze'], 'list_analyze needs a target_id: the list_id of a list'],
     ['a target where there is none', ['enrich', ...NOTHING, '--id', '1'], 'enrich takes no target_id'],
     ['an account there is not', ['enrich', ...NOTHING, '--user', '7'], 'account 7 is not mirrored here'],
@@ -204,13 +202,13 @@ describe('submit without a running daemon', () => {
       ['enrich', ...NOTHING, '--user', 'x'],
       '--user: "x" is not a user_id, which is a number',
     ],
-    ['a payload that is no JSON', ['enrich', '--data', '{'], '--data: is no JSON'],
+    ['a payload that is no JSON', ['enrich', '--data', '{'], '--data is not JSON'],
     [
       'a payload that Postgres has no value for',
       ['enrich', '--data', String.raw`{"a": "\u0000"}`],
       'research-mirror: ',
     ],
-    ['a file that is not there', ['enrich', '--data', '@nowhere.json'], "--data: nowhere.json can't be read"],
+    ['a file that is not there', ['enrich', '--data', '@nowhere.json'], "--data: can't read nowhere.json"],
     ['a key with another payload', ['enrich', ...NOTHING, '--key', 'k'], "idempotency_key 'k' is that of submission"],
   ])('%s is wrong usage, and queues nothing', async (_, args, message) => {
     const before = (await rows()).length;

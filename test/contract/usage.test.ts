@@ -49,12 +49,12 @@ describe('wrong usage', () => {
     ['a missing argument', ['sql'], "missing required argument 'query'"],
     ['too many arguments', ['sql', 'select', '1'], 'too many arguments'],
     ['an empty query', ['sql', ' '], 'the query is empty'],
-    ['two formats', ['sql', 'select 1', '--csv', '--json'], '--csv and --json exclude each other'],
+    ['two formats', ['sql', 'select 1', '--csv', '--json'], "--csv and --json can't be used together"],
     ['a removed command', ['export', 'lists', '--parquet', '-o', 'x'], 'export was removed: use "research-'],
     ['shards that are none', ['distribute', '--shards', 'x'], '--shards: "x" must be a whole number'],
     ['a time-out that is none', ['sql', 'select 1', '--timeout', '5'], '--timeout: "5" is not a duration'],
     ['an unknown collection', ['sync', 'lsits'], 'no such collection: "lsits" (did you mean lists?)'],
-    ['deletions that nothing proves', ['sync', '--accept-deletions'], '--accept-deletions goes with --full'],
+    ['deletions that nothing proves', ['sync', '--accept-deletions'], '--accept-deletions needs --full'],
     ['switches of the sandbox that are none', ['sandbox', '--order', 'up'], '--order: must be one of'],
   ])('%s ends with 2 and says what is wrong on stderr', async (_, args, message) => {
     const { code, stdout, stderr } = await runProgram(args, { cwd });

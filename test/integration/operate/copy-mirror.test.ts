@@ -127,7 +127,7 @@ it('a copy has a column of your own of a type that the target has, and names one
     const type = 'create domain other.own_type as text';
     await sql`${sql.raw(type)}; alter table other.lists add column mine other.own_type`.execute(kysely);
     await expect(copyTo({ url }, place, { schema: 'other' })).rejects.toThrow(
-      /your column "other"\."lists"\.mine: make its type there first/,
+      /your column "other"\."lists"\.mine to the target\. Create its type there first/,
     );
     await untouched(place.url);
     const database = await openTestDatabase(place.url, { schema: 'other' });
@@ -180,7 +180,7 @@ it('a copy is refused if the target has a mirror, or other tables of its names',
   await inOwnDatabase(async ({ url, kysely }) => {
     const refused = copyTo({ url }, { url }, { schema: 'other' });
     await expect(refused).rejects.toThrow(CopyRefused);
-    await expect(refused).rejects.toThrow(/has a mirror in schema "other" already/);
+    await expect(refused).rejects.toThrow(/already has a mirror in schema "other"/);
     await sql`create schema mirror; create table mirror.account (x int)`.execute(kysely);
     await expect(copyTo(source, { url })).rejects.toThrow(/table mirror\.account/);
   });

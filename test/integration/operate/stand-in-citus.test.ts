@@ -177,6 +177,6 @@ it('distribute refuses a database that a newer program has migrated, before it l
     const { db } = own;
     await db.sql`insert into ${db.stateTable('migration')} values ('9999_later', 'x', '2026-01-01Z', '0.2.0')`;
     await expect(distribute(false, own)).rejects.toThrow(
-      /newer than this program, .* does not know the tables of 9999_later; nothing was touched\. Run distribute with the newest/,
+      /newer than this program: .* does not know the tables of 9999_later; nothing was touched\. Run distribute with the newest/,
     );
   }));

@@ -64,19 +64,19 @@ describe('what somebody put in the way of writes is named, with the SQL that tak
   const IDENTITY = 'alter table other.lists replica identity';
   it.each([
     ['nothing, of tables that are not the mirror’s', 'create rule r as on insert to other.more do instead nothing'],
-    ['a trigger', TRIGGER, 'warning', 'the trigger act of other.lists runs with each write'],
+    ['a trigger', TRIGGER, 'warning', 'the trigger act on other.lists runs with each write'],
     ['no trigger that is disabled', `${TRIGGER}; alter table other.lists disable trigger act`],
     [
       'a rule',
       'create rule r as on update to other_sync.scope do instead nothing',
       'broken',
-      'the rule r of other_sync.scope takes writes away',
+      'the rule r on other_sync.scope intercepts writes',
     ],
     [
       'an event trigger',
       `${EVENT_TRIGGER} execute function public.ddl()`,
       'warning',
-      'the event trigger watch runs when the mirror makes a column or migrates',
+      'the event trigger watch runs when the mirror creates a column or migrates',
     ],
     [
       'no event trigger of other commands',
@@ -86,13 +86,13 @@ describe('what somebody put in the way of writes is named, with the SQL that tak
       'a replica identity that is nothing',
       `${IDENTITY} nothing`,
       'warning',
-      'other.lists has no replica identity: a publication would have its changes refused',
+      'other.lists has no replica identity: a publication would make Postgres refuse its changes',
     ],
     [
       'the same in a publication',
       `${IDENTITY} nothing; create publication p for tables in schema other`,
       'broken',
-      'the publication p has its changes refused',
+      'the publication p makes Postgres refuse its changes',
     ],
     [
       'a replica identity whose index is gone',
@@ -123,7 +123,7 @@ it('doctor tries a write of a page’s size and a column, and leaves nothing', a
     return `${state}: ${found}`;
   };
   const before = await presentParts(own.db);
-  expect(await told()).toBe('ok: takes writes');
+  expect(await told()).toBe('ok: accepts writes');
   expect(await presentParts(own.db)).toEqual(before);
   // Like a full disk: only the second command on a table is refused.
   await own.db.raw(`create function public.full_disk() returns event_trigger language plpgsql as $$ begin

@@ -41,7 +41,7 @@ export function readExamination({ code, stdout, stderr }: Outcome) {
     checks,
     /** A line each, `tls broken: it is … → what to do`; without those that another one kept from being looked at. */
     wrong: checks
-      .filter(({ state, found }) => state !== 'ok' && !found.startsWith('not looked at'))
+      .filter(({ state, found }) => state !== 'ok' && !found.startsWith('skipped: '))
       .map(({ check, state, found, remedy, command }) =>
         [`${check} ${state}: ${found}`, remedy, command].filter((part) => part !== null).join(' → '),
       )

@@ -112,15 +112,15 @@ describe('copy', () => {
     place = await createTestDatabase();
     const login = { username: 'nobody_here', password: 'hunter-password' };
     const wrong = Object.assign(new URL(place.url), login).href;
-    const elsewhere = /stands in MIRROR_COPY_TO.* not on the command line/;
+    const elsewhere = /takes no target on the command line.*Set MIRROR_COPY_TO/;
     const cases: readonly (readonly [readonly string[], string | undefined, number, RegExp])[] = [
-      [[], undefined, 2, /copy where to\? Set MIRROR_COPY_TO/],
+      [[], undefined, 2, /copy needs one target\. Set MIRROR_COPY_TO/],
       [[wrong], undefined, 2, elsewhere],
       [['--data-dir', wrong], undefined, 2, elsewhere],
-      [['--data-dir', 'x'], place.url, 2, /--data-dir, and not both/],
+      [['--data-dir', 'x'], place.url, 2, /--data-dir, not both/],
       [[], 'mysql://hunter-password', 2, /MIRROR_COPY_TO: is not a Postgres connection URL/],
       [[], wrong, 3, /the target: .*check user and password in MIRROR_COPY_TO/],
-      [[], system.databaseUrl, 1, /the target has a mirror in schema "mirror" already/],
+      [[], system.databaseUrl, 1, /the target already has a mirror in schema "mirror"/],
     ];
     for (const [args, MIRROR_COPY_TO, code, message] of cases) {
       const outcome = await system.run(['copy', ...args], { MIRROR_COPY_TO });

@@ -94,7 +94,7 @@ it('the recipe of a table as CSV replaces the file only when it is whole', async
     values (1, 9000, repeat('x', 65 * 1024 * 1024), '{}', '', 9000, now(), now())`);
   const refused = await shell.run(recipe);
   await superuser.query('delete from mirror.research_jobs where job_id = 9000');
-  const message = expect.stringContaining('a row of the answer has 66 MiB, and 64 MiB is the most') as string;
+  const message = expect.stringContaining('a row of the answer has 66 MiB; the limit is 64 MiB') as string;
   expect(refused).toMatchObject({ code: 1, stderr: message });
   expect(readFileSync(shell.path('jobs.csv.partial'), 'utf8')).toContain('_user_id,job_id');
   expect(readFileSync(shell.path('jobs.csv'), 'utf8')).toBe(whole);

@@ -61,8 +61,8 @@ it.each([
 ])('sql refuses a row that would not fit into memory before it holds it: %j', async (args) => {
   const { code, stdout, stderr } = await runProgram(['sql', ...args], { cwd: folder.path });
   expect([code, stdout.includes('xxx')]).toEqual([1, false]);
-  expect(stderr).toMatch(/a row of the answer has 10\d MiB, and 64 MiB is the most that is taken \(54000\)/);
-  expect(stderr).toContain('hint: choose fewer columns');
+  expect(stderr).toMatch(/a row of the answer has 10\d MiB; the limit is 64 MiB \(54000\)/);
+  expect(stderr).toContain('hint: select fewer columns');
 });
 
 describe('sql on the embedded server', () => {
@@ -128,7 +128,7 @@ describe('sql on the embedded server', () => {
     await ask('grant pg_read_server_files to mirror_sql; grant insert (state) on mirror.submissions to mirror_sql');
     const { code, stdout, stderr } = await run('select 1');
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
-    expect(stderr).toContain('is a member of pg_read_server_files, may write tables of the mirror');
+    expect(stderr).toContain('can write tables of the mirror, is a member of pg_read_server_files');
     await ask(
       'revoke pg_read_server_files from mirror_sql; revoke insert (state) on mirror.submissions from mirror_sql',
     );
@@ -141,17 +141,17 @@ describe('sql on the embedded server', () => {
       expect([code, stdout, stderr]).toEqual([1, '', expect.stringContaining('--csv prints CSV')]);
     }
     const json = await runProgram(['sql', '--json', 'copy (select 1 as n) to stdout'], { cwd: folder.path });
-    expect(json).toMatchObject({ code: 1, stderr: expect.stringContaining('ask by a SELECT') as string });
+    expect(json).toMatchObject({ code: 1, stderr: expect.stringContaining('use SELECT') as string });
   });
 });
 
 it.each([
   ['a superuser', '', 'is a superuser'],
-  ['who owns the tables', 'grant table_owner to %', 'may write tables of the mirror, owns tables of the mirror'],
-  ['who may submit', 'grant mirror_submitter to %', 'may call cancel_submission, may call submit'],
-  ['who may make roles', 'alter role % createrole', 'may make roles'],
-  ['who may become somebody who replicates', 'grant replicating to % with inherit false', 'may replicate'],
-  ['who sees the daemon’s state', 'grant usage on schema mirror_sync to %', 'may look into the schema mirror_sync'],
+  ['who owns the tables', 'grant table_owner to %', 'can write tables of the mirror, owns tables of the mirror'],
+  ['who may submit', 'grant mirror_submitter to %', 'can call cancel_submission, can call submit'],
+  ['who may make roles', 'alter role % createrole', 'can create roles'],
+  ['who may become somebody who replicates', 'grant replicating to % with inherit false', 'can replicate'],
+  ['who sees the daemon’s state', 'grant usage on schema mirror_sync to %', 'can use the schema mirror_sync'],
 ])('sql with DATABASE_URL runs nothing as %s, and says how it would', async (_, grant, reason) => {
   const login = await createReaderLogin(server.url);
   const owns = grant.includes('owner');
@@ -164,7 +164,7 @@ it.each([
   await login.drop();
   expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
   expect(stderr).toContain(
-    `nothing was run: sql takes a login that can do nothing but read, and the database's user ${reason}. `,
+    `nothing was run: sql needs a login that can only read, but the database's user ${reason}. `,
   );
   expect(stderr).toContain(`create role mirror_sql login password '…' connection limit 20 in role mirror_reader;`);
 });

@@ -132,7 +132,7 @@ describe.runIf(isPgbouncerTested())('doctor through pgbouncer', () => {
       const direct = { DATABASE_URL_DIRECT: String(asOwner()['DATABASE_URL']) };
       const around = await examine(setting({ ...through, ...direct }));
       expect(around.wrong).toBe('');
-      expect(around.the('pooler').found).toMatch(/^LISTEN works by DATABASE_URL_DIRECT/);
+      expect(around.the('pooler').found).toMatch(/^LISTEN works over DATABASE_URL_DIRECT/);
     } finally {
       await pooler.stop();
     }

@@ -76,7 +76,7 @@ describe.runIf(PSQL !== undefined)('doctor --sql', () => {
   });
 
   it('makes nothing without passwords', async () => {
-    await expect(psql({})).rejects.toThrow(/which password\? psql -v owner_password/);
+    await expect(psql({})).rejects.toThrow(/a password is missing: psql -v owner_password/);
     expect(await ask(superuser, `select from pg_roles where starts_with(rolname, '${SCHEMA}')`)).toEqual([]);
   });
 
@@ -167,10 +167,13 @@ describe.runIf(PSQL !== undefined)('doctor --sql', () => {
   });
 
   it.each([
-    [['--reader', 'anna'], /a login that reads one account: doctor --sql --reader NAME --account USER_ID/],
-    [['--account', '42'], /a login that reads one account/],
+    [
+      ['--reader', 'anna'],
+      /use --reader and --account together, with --sql: doctor --sql --reader NAME --account USER_ID/,
+    ],
+    [['--account', '42'], /use --reader and --account together/],
     [['--reader', 'anna', '--account', '4x'], /4x/],
-    [['--reader', 'ä'.repeat(32), '--account', '42'], /a login's name has 1 to 63 bytes/],
+    [['--reader', 'ä'.repeat(32), '--account', '42'], /a login's name must have 1 to 63 bytes/],
   ])('refuses %j', async (args, words) => {
     const { code, stderr, stdout } = await system.run(['doctor', '--sql', ...args], daemon());
     expect([code, stdout]).toEqual([2, '']);
@@ -183,7 +186,7 @@ describe.runIf(PSQL !== undefined)('doctor --sql', () => {
       MIRROR_SCHEMA: SCHEMA,
     });
     await writeFile(script, stdout);
-    await expect(psql(WORDS)).rejects.toThrow(/is a superuser: name another login/);
+    await expect(psql(WORDS)).rejects.toThrow(/is a superuser\. Set another login/);
   });
 });
 

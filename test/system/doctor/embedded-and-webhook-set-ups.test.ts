@@ -62,7 +62,7 @@ describe('doctor says of the embedded Postgres', () => {
     );
     const { wrong, the } = await examine(setting({ MIRROR_PG_PORT: '0' }));
     expect(wrong).toBe('');
-    expect(the('database').found).toBe('none yet: the first start makes it');
+    expect(the('database').found).toBe('none yet; the first start creates it');
     expect(the('server').found).toMatch(/^PostgreSQL 18\.\d+ /);
     expect(await readdir(system.cwd)).not.toContain('data');
   });
@@ -82,7 +82,7 @@ describe('doctor says of the embedded Postgres', () => {
   });
 
   it.runIf(mayMount()).each([
-    ['that its disk is full', 'size=2m', /^disk broken: the disk is full: 2 MB free for .*$/],
+    ['that its disk is full', 'size=2m', /^disk broken: the disk is full: 2 MB free in .*$/],
     ['that its folder has no room for a file', 'size=4g,nr_inodes=1', /^data_folder broken: .*ENOSPC.*$/],
     ['that its folder is mounted read-only', 'ro', /^data_folder broken: .*EROFS.*$/],
   ])('%s, and names no other folder', async (_, options, words) => {

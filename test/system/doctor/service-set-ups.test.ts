@@ -54,8 +54,8 @@ describe('doctor', () => {
     const found = await examine(setting({ MIRROR_API_KEY: 'key-a,key-b,key-c' }));
     expect([...new Set(found.checks.map(({ state }) => state))]).toEqual(['ok']);
     expect(found.checks.filter(({ check }) => check === 'keys').map(({ found: words }) => words)).toEqual([
-      "the 1st and 2nd of MIRROR_API_KEY are account 1001's",
-      "the 3rd of MIRROR_API_KEY is account 1002's",
+      'the 1st and 2nd key in MIRROR_API_KEY belong to account 1001',
+      'the 3rd key in MIRROR_API_KEY belongs to account 1002',
     ]);
     expect((await system.db.query(rowsWritten)).rows).toEqual(before);
     const { byRouteAndStatus } = await system.sandbox.control.counters();
@@ -68,10 +68,10 @@ describe('doctor', () => {
     const { env } = setting({ MIRROR_API_KEY: 'key-a,hunter-secret' });
     const { code, stdout } = await system.run(['doctor'], env);
     expect(code).toBe(1);
-    expect(stdout).toMatch(/^broken +keys +the 2nd of MIRROR_API_KEY is refused: .* → take it out/m);
+    expect(stdout).toMatch(/^broken +keys +the 2nd key in MIRROR_API_KEY is refused: .* → remove it/m);
     // Both say which security releases they lack, or that none is known.
     for (const version of ['node +Node', 'server +PostgreSQL 18']) {
-      const line = `^(ok|warning) +${version}.* (lacks the security fixes of|no security release) `;
+      const line = `^(ok|warning) +${version}.* (lacks the security fixes of|no later security release) `;
       expect(stdout).toMatch(new RegExp(line, 'm'));
     }
     expect(stdout).not.toContain('hunter');
@@ -102,7 +102,7 @@ describe('doctor says the cause and the remedy of', () => {
     const port = await tlsService('0.0.0.0');
     const trusting = setting({ NODE_EXTRA_CA_CERTS: 'authority.pem' });
     expect(await wrongAt(trusting, { MIRROR_API_URL: `https://127.0.0.2:${port}` })).toMatch(
-      /^tls broken: .*has a certificate for another name: it is for DNS:localhost.* → .*set MIRROR_API_URL to one of its names.*$/,
+      /^tls broken: .*has a certificate for another name: it is for DNS:localhost.* → .*set MIRROR_API_URL to a name in its certificate.*$/,
     );
     expect(await wrongAt(trusting, { MIRROR_API_URL: `https://localhost:${port}` })).toBe('');
   });
@@ -115,7 +115,7 @@ describe('doctor says the cause and the remedy of', () => {
       'is in trouble',
       '{"error":{"message":"maintenance"}}',
       503,
-      /ping was answered 503: maintenance → the service is in trouble/,
+      /ping was answered 503: maintenance → mirroring continues by itself/,
     ],
   ])('a base URL at which what is there %s, and leaves out what comes of it', async (_, body, status, words) => {
     const wrong = await answering((_request, answer) => {
@@ -126,14 +126,14 @@ describe('doctor says the cause and the remedy of', () => {
     expect(found.wrong).toMatch(/^base_url broken: .*$/);
     expect(found.wrong).toMatch(words);
     for (const later of ['keys', 'failing'])
-      expect(found.the(later)).toMatchObject({ state: 'unknown', found: 'not looked at: base_url failed' });
+      expect(found.the(later)).toMatchObject({ state: 'unknown', found: 'skipped: base_url failed' });
   });
 
   it.each([
     [
       'where nothing listens',
       { MIRROR_API_URL: 'http://127.0.0.1:1' },
-      /^network broken: GET \/v1\/ping: 127\.0\.0\.1:1 refused the connection \(ECONNREFUSED\) → does the service run at that address\?.*$/,
+      /^network broken: GET \/v1\/ping: 127\.0\.0\.1:1 refused the connection \(ECONNREFUSED\) → check the service, the host in MIRROR_API_URL.*$/,
     ],
     [
       'whose name is not known',
@@ -143,7 +143,7 @@ describe('doctor says the cause and the remedy of', () => {
     [
       'behind a proxy that is not there',
       { HTTP_PROXY: 'http://127.0.0.1:1' },
-      /^network broken: .*by the proxy of HTTP_PROXY.*$/,
+      /^network broken: .*through the proxy in HTTP_PROXY.*$/,
     ],
   ])('a service %s', async (_, env, words) => {
     expect(await wrongAt(setting(env))).toMatch(words);

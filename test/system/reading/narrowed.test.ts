@@ -145,7 +145,7 @@ describe('accounts retire', () => {
     await system.sync(['account']);
     expect(await system.run(['accounts', 'retire', '7'])).toMatchObject({
       code: 1,
-      stdout: 'there is no account 7 here: "research-mirror accounts" tells them\n',
+      stdout: 'there is no account 7 here. "research-mirror accounts" shows the accounts\n',
     });
     for (const args of [
       ['retire', '1001', '--undo', '--remove-data'],

@@ -95,7 +95,7 @@ describe('verify of a mirror that is equal', () => {
     const { code, stdout } = await system.run(['verify', '--sample', '3', 'research_jobs', 'account']);
     expect(code).toBe(0);
     expect(stdout).toContain('no difference in the sample');
-    expect(stdout).toMatch(/a sample: \d{3} of about 2,000 rows were compared\. It says nothing of the/);
+    expect(stdout).toMatch(/a sample: \d{3} of about 2,000 rows were compared\. It says nothing about the/);
     expect(stdout).not.toContain('equals');
     expect(await daemon.stop()).toMatchObject({ code: 0 });
   });

@@ -44,9 +44,7 @@ it('no command calls rows that Postgres keeps from changing equal, complete or h
   const verified = await system.run(['verify', 'research_jobs']);
   expect(verified.code).toBe(1);
   expect(verified.stdout).toMatch(new RegExp(`${changed} different: .*Postgres refuses its newest version`));
-  expect(verified.stdout).toContain(
-    `${noted} extra: the service does not have it; its deletion is proven, and held back`,
-  );
+  expect(verified.stdout).toContain(`${noted} extra: the service does not have it; its deletion is proven but blocked`);
   const { code, report } = await status();
   expect(code).toBe(1);
   const [, refused] = report.problems.toSorted((a, b) => b.cause.localeCompare(a.cause));

@@ -47,12 +47,12 @@ describe('a person at a terminal', () => {
     const no = await onTerminal(text, 'no');
     expect(no.code).toBe(1);
     expect(no.shown).toMatch(
-      /1 value that the column has now would be lost.*research_jobs 1 of account 43: 1\.50.*Type "text".*score stays as it is/s,
+      /the column would lose 1 value that it has now.*research_jobs 1 of account 43: 1\.50.*Type "text".*score is unchanged/s,
     );
     expect(await typeOfScore()).toEqual([{ type: 'numeric' }]);
     const yes = await onTerminal(text, 'text');
     expect(yes.code).toBe(0);
-    expect(yes.shown).toContain('research_jobs.score is text now');
+    expect(yes.shown).toContain('research_jobs.score is now text');
     expect(await typeOfScore()).toEqual([{ type: 'text' }]);
   });
 

@@ -114,7 +114,7 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
   ),
   'a trigger raises': hindering(
     'trigger',
-    'the trigger refuse of mirror.research_jobs',
+    'the trigger refuse on mirror.research_jobs',
     [
       `create function public.refuse() returns trigger language plpgsql
         as $$ begin raise exception using errcode = '55000', message = 'not today'; end $$`,
@@ -125,7 +125,7 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
   ),
   'a rule takes rows away': hindering(
     'rule',
-    'the rule swallow of mirror.research_jobs',
+    'the rule swallow on mirror.research_jobs',
     ['create rule swallow as on insert to mirror.research_jobs do instead nothing'],
     ['drop rule if exists swallow on mirror.research_jobs'],
   ),
@@ -148,7 +148,7 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
       ],
       ['drop publication if exists outward', 'alter table mirror.watchlist replica identity default'],
     ),
-    foreignObject: 'the publication outward has its changes refused',
+    foreignObject: 'the publication outward makes Postgres refuse its changes',
   },
   'the login lost its rights on the schema': playing(
     ['research_jobs'],

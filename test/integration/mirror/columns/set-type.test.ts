@@ -195,7 +195,7 @@ describe('a column that can’t get another type', () => {
       'a trigger on a view of ours',
       `create function nothing() returns trigger language plpgsql as $$ begin return null; end $$;
        create trigger mine instead of insert on research_jobs_live for each row execute function nothing()`,
-      /mine on view|view research_jobs_live has what can’t be made again/,
+      /mine on view|view research_jobs_live has additions that can't be recreated/,
     ],
     [
       'a foreign key',
@@ -222,14 +222,14 @@ describe('a column that can’t get another type', () => {
   });
 
   it.each([
-    ['status', 'jsonb', /is of the key, or named in the service’s specification/],
-    ['job_id', 'text', /is of the key/],
-    ['_raw', 'text', /is no column that the mirror made/],
-    ['score', 'numeric', /is numeric already/],
-    ['score', 'integer', /can't be "integer": types are text, /],
-    ['scores', 'text', /is no column that the mirror made/],
-    ['mine', 'text', /is no column that the mirror made/],
-    ['by_hand', 'text', /was changed by hand: make it numeric again first/],
+    ['status', 'jsonb', /is part of the key or named in the service’s specification/],
+    ['job_id', 'text', /is part of the key/],
+    ['_raw', 'text', /is not a column that the mirror created/],
+    ['score', 'numeric', /already has type numeric/],
+    ['score', 'integer', /can't have type "integer"\. Use one of text, /],
+    ['scores', 'text', /is not a column that the mirror created/],
+    ['mine', 'text', /is not a column that the mirror created/],
+    ['by_hand', 'text', /was changed by hand\. Change it back to numeric first/],
   ])('%s %s', async (column, type, why) => {
     await write('[{"job_id":1,"score":1,"by_hand":1}]');
     await run(`alter table mirror.research_jobs add column mine text;
@@ -277,7 +277,7 @@ describe('a change that is broken off', () => {
     await write('[{"job_id":1,"score":1}]');
     const interrupted = whileFilled(() => setType(own.db, 'research_jobs.score', 'jsonb'));
     await expect(setType(interrupted, 'research_jobs.score', 'text')).rejects.toThrow(
-      'another "columns set-type" of research_jobs has begun',
+      'another "columns set-type" of research_jobs began meanwhile',
     );
     const column = `select type, conflicts from mirror.columns where column_name = 'score'`;
     expect(await lines(account, column)).toEqual(['jsonb 0']);
