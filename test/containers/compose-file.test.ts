@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
 import { VARIABLES } from '../../src/config/settings.ts';
 import { ROOT } from '../support/rules/source-files.ts';
 
@@ -31,6 +32,20 @@ describe('the compose file', () => {
       'MIRROR_HTTP_PORT',
       'MIRROR_WEBHOOK_PORT',
     ]);
+  });
+
+  it('runs each container without root, without capabilities, on a read-only file system', () => {
+    const { services } = parse(composeFile, { merge: true }) as { services: Record<string, Record<string, unknown>> };
+    expect(Object.keys(services)).toEqual(['mirror', 'postgres', 'sandbox']);
+    const least = { read_only: true, cap_drop: ['ALL'], security_opt: ['no-new-privileges:true'] };
+    for (const [name, service] of Object.entries(services)) {
+      expect(service, name).toMatchObject(least);
+      // What names no user has that of our image.
+      expect([service['image'], service['user']], name).toEqual(
+        name === 'postgres' ? [expect.stringMatching(/^postgres:/), 'postgres'] : ['research-mirror', undefined],
+      );
+    }
+    expect(read('Dockerfile')).toMatch(/^USER 1000:1000$/m);
   });
 
   it('has the key from a file where docker-compose.secrets.yml is beside it, and not from the environment', () => {
