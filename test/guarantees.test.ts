@@ -140,7 +140,7 @@ describe('docs/guarantees.md', () => {
   it('finds an invariant that only the long tests prove', () => {
     const path = 'test/system/keys/secrets.test.ts';
     const row = `| **Page-atomic.** | \`${path}\`, "of commands with wrong keys" |`;
-    expect(problemsOf(pageWith(row))).toEqual([`**Page-atomic.**: npm test does not run ${path}`]);
+    expect(problemsOf(pageWith(row))).toContain(`**Page-atomic.**: npm test does not run ${path}`);
   });
 
   it.each(['A promise in a sentence.', '- A promise in a list', '| a promise in one cell |'])(
