@@ -1,5 +1,7 @@
+import crypto from 'node:crypto';
+import { syncBuiltinESMExports } from 'node:module';
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import type { Scheme } from '../config/parse-values.ts';
 import { canonicalJson, claimsOf, isBare, proofsOf, secretKeys } from './signatures.ts';
 
@@ -105,6 +107,27 @@ it.each<[Headers, number | undefined]>([
 ])('proves the moment of signing where it is signed: %j', (headers, at) => {
   const proofs = proofsOf(claimed(headers), [SECRET], Buffer.from(BODY));
   expect(proofs.map(({ signedAt }) => signedAt)).toEqual([at]);
+});
+
+it('a signature is compared in constant time, under every key, whichever is right', () => {
+  const compared = vi.spyOn(crypto, 'timingSafeEqual');
+  syncBuiltinESMExports();
+  try {
+    const rounds = [[HEX], [HEX.replace('7', '8')], [HEX, HEX_OF_BYTES]].map((macs) => {
+      compared.mockClear();
+      const proofs = proofsOf(claimed(macs.join(', ')), [SECRET, 'another'], Buffer.from(BODY));
+      return [proofs.length, compared.mock.calls.length];
+    });
+    // The first secret means two keys, the second one: three comparisons for each MAC, found or not.
+    expect(rounds).toEqual([
+      [1, 3],
+      [0, 3],
+      [2, 6],
+    ]);
+  } finally {
+    compared.mockRestore();
+    syncBuiltinESMExports();
+  }
 });
 
 describe('a header', () => {

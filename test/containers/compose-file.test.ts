@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
 import { VARIABLES } from '../../src/config/settings.ts';
 import { ROOT } from '../support/rules/source-files.ts';
 
@@ -31,6 +32,20 @@ describe('the compose file', () => {
       'MIRROR_HTTP_PORT',
       'MIRROR_WEBHOOK_PORT',
     ]);
+  });
+
+  it('runs each container without root, without capabilities, on a read-only file system', () => {
+    const { services } = parse(composeFile, { merge: true }) as { services: Record<string, Record<string, unknown>> };
+    const least = { read_only: true, cap_drop: ['ALL'], security_opt: ['no-new-privileges:true'] };
+    expect(services).toMatchObject({
+      mirror: { ...least, image: 'research-mirror' },
+      postgres: { ...least, user: 'postgres' },
+      sandbox: { ...least, image: 'research-mirror' },
+    });
+    expect(Object.keys(services)).toHaveLength(3);
+    // Nothing else names a user than the image.
+    expect([services['mirror']?.['user'], services['sandbox']?.['user']]).toEqual([undefined, undefined]);
+    expect(read('Dockerfile')).toMatch(/^USER 1000:1000$/m);
   });
 
   it('has the key from a file where docker-compose.secrets.yml is beside it, and not from the environment', () => {
