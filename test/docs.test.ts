@@ -1,6 +1,7 @@
 import { readFileSync, existsSync, statSync } from 'node:fs';
 import { join, posix } from 'node:path';
 import { expect, it } from 'vitest';
+import { parseDocument } from 'yaml';
 import { brokenLinks, linksOf } from './support/readme/readme.ts';
 import { ROOT, textFiles } from './support/rules/source-files.ts';
 
@@ -66,6 +67,42 @@ it('each page that is no reference begins with the question that it answers', ()
   const pages = [...documents].filter(([path]) => /^docs\/[^/]+\.md$/.test(path) && !apart.has(path));
   expect(pages.length).toBeGreaterThan(20);
   expect(pages.filter(([, text]) => !/^# .+\n\n[^\n]*\?\n\n/.test(text)).map(([path]) => path)).toEqual([]);
+});
+
+/** What runs or reads the blocks of each language: here, or in the file that is named. */
+const JUDGED_BY: Readonly<Record<string, string>> = {
+  sh: 'test/system/docs/shell-blocks.test.ts',
+  bash: 'test/system/docs/shell-blocks.test.ts',
+  sql: 'test/integration/docs/sql-blocks.test.ts',
+  ts: 'test/system/surfaces/types-recipe.test.ts',
+  jinja: 'test/dbt/project/models/watermark_per_account.sql',
+  ini: 'test/systemd.test.ts',
+  yaml: 'test/docs.test.ts',
+  text: 'test/readme.test.ts',
+};
+
+it('each block of code on a page is of a language that a test judges', () => {
+  const languages = [...documents]
+    .filter(([path]) => /^docs\/[^/]+\.md$/.test(path))
+    .flatMap(([, text]) => [...text.matchAll(/^ *```(\w+)$/gm)].map(([, language = '']) => language));
+  expect([...new Set(languages)].toSorted()).toEqual(Object.keys(JUDGED_BY).toSorted());
+  expect(Object.values(JUDGED_BY).filter((file) => !existsSync(join(ROOT, file)))).toEqual([]);
+});
+
+it('the model for dbt on a page is one that the tests of dbt run', () => {
+  const [, block = ''] = /^```jinja\n([\s\S]*?)^```$/m.exec(documents.get('docs/feeds.md') ?? '') ?? [];
+  const model = readFileSync(join(ROOT, JUDGED_BY['jinja'] ?? ''), 'utf8').replaceAll(/\{#[\s\S]*?#\}\n|^--.*\n/gm, '');
+  expect(model).toBe(block);
+});
+
+it('each block of YAML on a page is YAML', () => {
+  const blocks = [...documents].flatMap(([path, text]) =>
+    [...text.matchAll(/^( *)```yaml\n([\s\S]*?)^\1```$/gm)].map(([, , code = '']) => ({ path, code })),
+  );
+  expect(blocks.length).toBeGreaterThan(2);
+  expect(
+    blocks.flatMap(({ path, code }) => parseDocument(code).errors.map(({ message }) => `${path}: ${message}`)),
+  ).toEqual([]);
 });
 
 it('a link that leads nowhere is found', () => {
