@@ -1,6 +1,6 @@
 import { pageRecord } from '../../test/support/mirror/page-record.ts';
 /**
- * A page of which Postgres refuses some items, written over a way to the database that is far (docs/design/writing-a-page.md,
+ * A page of which Postgres refuses some items, written over a way to the database that is far (docs/design/what-does-not-fit.md,
  * "Quarantine"): how long until it is committed, and in how many round trips. The write path alone, without HTTP and walk.
  *
  *     node bench/mirror/refused.ts [items, 100] [KB a second, none]

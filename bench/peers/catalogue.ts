@@ -9,11 +9,18 @@ import type { Order, Peer } from './peer.ts';
 
 /** All of them, in the order of the tables. */
 export const PEERS: readonly Peer[] = [
-  ours('ours', 'ours, built', 'the bundle with the heap and the compile cache that the launcher gives it', async () => {
-    await promisify(execFile)(process.execPath, [join(ROOT, 'build', 'program.ts')]);
-    return join(ROOT, 'dist', 'program', 'main.js');
-  }),
-  ours('ours-sources', 'ours, from sources', 'the same from unbuilt sources', async () => join(ROOT, 'src', 'main.ts')),
+  ours(
+    'ours',
+    'ours, built',
+    'the bundle, with the heap and the compile cache of the launcher; `sync research_jobs --full`, for new rows `sync research_jobs`; columns, raw and history; MIRROR_SETTLE=1s (time between the two proofs of a deletion, 60s by default)',
+    async () => {
+      await promisify(execFile)(process.execPath, [join(ROOT, 'build', 'program.ts')]);
+      return join(ROOT, 'dist', 'program', 'main.js');
+    },
+  ),
+  ours('ours-sources', 'ours, from sources', 'the same, from unbuilt sources', async () =>
+    join(ROOT, 'src', 'main.ts'),
+  ),
   script('copy', 'COPY + raw jsonb (floor)', 'copy-raw.ts', {
     raw: 'raw',
     tell: 'pg-copy-streams',
@@ -56,9 +63,9 @@ export const PEERS: readonly Peer[] = [
 
 /** Those that were asked for, and why they are not in the tables. */
 export const NOT_MEASURED: readonly string[] = [
-  'CloudQuery: its program fetches plugins from CloudQuery Hub, which wants a login.',
-  'Nango: what one may run oneself for nothing has no syncs; all else wants an account.',
-  'Stripe’s sync engine since its rewrite: npm has what came before, version 0 (measured here) and a deprecated 1.',
+  'CloudQuery: its program fetches plugins from CloudQuery Hub, which needs a login.',
+  'Nango: the edition that you may run free of charge has no syncs; all others need an account.',
+  'Stripe’s sync engine since its rewrite: npm has only older ones: version 0 (measured here) and a deprecated 1.',
 ];
 
 interface Setup {
@@ -71,11 +78,11 @@ interface Setup {
   readonly args?: readonly string[];
 }
 
-function ours(name: string, title: string, how: string, find: () => Promise<string>): Peer {
+function ours(name: string, title: string, settings: string, find: () => Promise<string>): Peer {
   return {
     name,
     title,
-    settings: `${how}; \`sync research_jobs --full\`, for new rows \`sync research_jobs\`; columns, raw and history; MIRROR_SETTLE=1s (time between the two proofs of a deletion, 60s by default)`,
+    settings,
     table: ['mirror', 'research_jobs'],
     key: 'job_id',
     raw: '_raw',

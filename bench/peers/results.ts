@@ -37,7 +37,7 @@ export function tablesByStep(all: readonly Measured[]): readonly Table[] {
     const most = there.toSorted((a, b) => b.measured.rows - a.measured.rows)[0];
     return {
       name: sentence(most?.cost.step ?? ''),
-      titles: ['', ...TITLES, 'rows written', 'tables MB', 'requests', 'beside the source'],
+      titles: ['', ...TITLES, 'rows written', 'tables MB', 'requests', 'compared with the source'],
       rows: there.map(({ measured, cost }) => [
         titleOf(measured),
         ...figures(cost),
@@ -63,10 +63,11 @@ export function resultsPage(
 ): string {
   const rows = Math.max(0, ...all.map(({ rows }) => rows));
   return `${[
-    '# From HTTP to rows: the mirror beside its peers',
+    '# From HTTP to rows: the mirror and other programs',
+    'This page answers: what do a first load and later passes cost, with this program and with others?',
     `Written by \`${head.command}\`; do not edit.`,
-    `${head.machine}; ${head.server}; load before, at each peer’s begin, and after: ${head.load}.`,
-    `${grouped(rows)} research jobs of about 1 KB in pages of 500, limits lifted; the emulated service, Postgres and each run are processes of their own on this machine. Each peer has a fresh database and a fresh process for each step, after a vacuum and a checkpoint. Processor time is that of the run’s whole process tree, and of all of Postgres’ processes; memory is the tree’s; dead tuples are row versions that were replaced or deleted, in all tables; rows written are versions of jobs. *Equal*: every row and field is as the source has it.`,
+    `${head.machine}; ${head.server}; load before, at the start of each peer, and after: ${head.load}.`,
+    `${grouped(rows)} research jobs of about 1 KB in pages of 500, limits lifted. The emulated service, Postgres and each run are separate processes on this machine. Each peer has a fresh database, and for each step a fresh process, after a vacuum and a checkpoint. Processor time counts the run’s whole process tree, and all processes of Postgres. Memory is the tree’s. Dead tuples are replaced or deleted row versions, in all tables. Rows written are versions of jobs. *Equal*: every row and field is as in the source.`,
     ...[overview(all), ...tablesByStep(all)].map((table) => `## ${table.name}\n\n${markdown(table)}`),
     '## How each was set up',
     all
@@ -117,7 +118,7 @@ function megabytes(bytes: number): string {
 
 function markdown({ titles, rows }: Table): string {
   const line = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`;
-  const rule = line(titles.map((_, index) => (index === 0 ? '---' : '--:')));
+  const rule = `|${titles.map((_, index) => (index === 0 ? '---' : '--:')).join('|')}|`;
   return [line(titles), rule, ...rows.map(line)].join('\n');
 }
 

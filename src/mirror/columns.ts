@@ -79,7 +79,7 @@ export type PlannedColumn = Readonly<{ field: string; name: string | undefined; 
 export type SchemaDrift = 'add' | 'freeze' | 'raw';
 
 /**
- * Columns for new fields (docs/design/writing-a-page.md, "Columns"). A field with only nulls is left out, since it has
+ * Columns for new fields (docs/design/what-does-not-fit.md, "Columns"). A field with only nulls is left out, since it has
  * no type yet. Fields whose names are plain column names come first, then the others by name.
  * @param input.values source texts of some values, by field
  * @param input.waiting registered fields without a column: they come before all others

@@ -23,7 +23,7 @@ const BEGUN_HOURS = 25;
 
 /**
  * Whether a person has to review the deletions: more than 10 rows and more than 20 % of the rows are suspected or were
- * deleted within a day (docs/design/deletions.md, "Brake"). The service may have lost its data or answer for another
+ * deleted within a day (docs/design/deleting.md, "Brake"). The service may have lost its data or answer for another
  * account. If a user has cleaned up, `--accept-deletions` allows the deletions.
  * @param suspected suspected deletions, proven or not, including the items of suspected lists
  * @param deleted rows deleted in the last day
@@ -100,7 +100,7 @@ function dayBefore(at: Date): Date {
 /** Rows of a scope that were deleted with its parent. */
 export type DeletedScope = Awaited<ReturnType<typeof deleteAll>>;
 
-/** Items of one list after which its transaction ends (docs/design/deletions.md, "Lists and their items"). */
+/** Items of one list after which its transaction ends (docs/design/deleting.md, "Lists and their items"). */
 const MOST_AT_ONCE = 50_000;
 
 /**

@@ -240,10 +240,7 @@ export class Connection implements DatabaseConnection {
   }
 }
 
-/**
- * Pins, for a transaction, settings that change how SQL is read or printed (docs/design/sql.md, "Settings of the
- * login").
- */
+/** Pins, for a transaction, settings that change how SQL is read or printed (docs/design/login-settings.md). */
 export const PIN_SETTINGS = [
   'standard_conforming_strings = on',
   'array_nulls = on',
