@@ -130,10 +130,11 @@ describe('the pages of docs', () => {
 
   it.each(here)('have blocks that do what they say: %s, %s', async (page, _, { code }) => {
     const { failed, output } = await failures(page, code);
-    expect(
-      failed.filter((line) => !endedAsSaid(line)),
-      output,
-    ).toEqual([]);
+    const wrong = failed.filter((line) => !endedAsSaid(line));
+    if (wrong.length > 0)
+      throw new Error(`${wrong.join('\n')}
+${output}`);
+    expect(wrong).toEqual([]);
   });
 
   it('name nothing as run elsewhere that is not there', () => {
