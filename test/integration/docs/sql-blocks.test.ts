@@ -52,7 +52,7 @@ async function rowsOf(statement: string, parameters: readonly string[]): Promise
   await client.query('begin');
   try {
     // The statement above it on its page, which makes the role, was rolled back.
-    const [, role] = /^(?:alter role|grant \w+ to) (\w+)/.exec(statement) ?? [];
+    const [, role] = /^(?:alter role|grant [\w .]+ to) (\w+)/.exec(statement) ?? [];
     if (role !== undefined) {
       await client.query(`do $$ begin create role ${role}; exception when duplicate_object then null; end $$`);
     }
@@ -100,7 +100,15 @@ describe('the pages of docs', () => {
   it('show the differences from yesterday', async () => {
     const changed = all.find(({ statement }) => statement.includes('as before'))?.statement ?? '';
     expect(await rowsOf(changed, [])).toEqual([
-      { what: 'new', _user_id: '1', job_id: '1', before: null, now: 'completed' },
+      { what: 'new', _user_id: '1', job_id: '1', before: null, now: 'completed', fields: null },
+    ]);
+    // At the moment of the first page.
+    const first = `(select min(_valid_from) from mirror.research_jobs_history)`;
+    expect(
+      await rowsOf(`${changed.replace(`now() - interval '1 day'`, first).replace(/;?$/, '')} order by job_id`, []),
+    ).toEqual([
+      { what: 'changed', _user_id: '1', job_id: '1', before: 'queued', now: 'completed', fields: 'status' },
+      { what: 'gone', _user_id: '1', job_id: '2', before: 'queued', now: null, fields: null },
     ]);
   });
 });
