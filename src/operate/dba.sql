@@ -1,4 +1,5 @@
--- Creates what research-mirror needs in PostgreSQL 15 or newer. Run it in psql, as a superuser; it may be run again:
+-- Creates what research-mirror needs in PostgreSQL 15 or newer. Run it in psql, as a superuser or, as on most
+-- hosted servers, as an administrator with CREATEROLE and CREATEDB. It may be run again:
 --   psql -X -v owner_password=… -v reader_password=… -d postgres -f this-file
 -- (or set the passwords in the environment, as OWNER_PASSWORD and READER_PASSWORD; psql 15 reads them there).
 \set ON_ERROR_STOP on
@@ -29,12 +30,21 @@ select format('create role %I nologin', name)
 from unnest(array[:'owner', :'readers', :'submitters', :'reader']) as name
 where not exists (select from pg_roles where rolname = name) \gexec
 
+-- Only a superuser may name these attributes, and none of the roles has them unless a superuser gave them. Any other
+-- administrator has to be a member of the daemon's login, to make a database and schemas that it owns.
+select case when rolsuper then 'nosuperuser noreplication' else '' end as never,
+  not rolsuper and not pg_has_role(oid, :'owner', 'usage') as is_outside
+from pg_roles where rolname = current_user \gset
+\if :is_outside
+grant :"owner" to current_user;
+\endif
+
 -- The daemon's login can create neither roles nor databases.
-alter role :"owner" login nosuperuser nocreatedb nocreaterole noreplication password :'owner_password';
+alter role :"owner" login :never nocreatedb nocreaterole password :'owner_password';
 
 -- The login that only reads is for psql, BI tools, dbt and the command sql. It has time limits: while a transaction is
 -- idle, vacuum removes nothing.
-alter role :"reader" login nosuperuser nocreatedb nocreaterole noreplication connection limit 20 password :'reader_password';
+alter role :"reader" login :never nocreatedb nocreaterole connection limit 20 password :'reader_password';
 alter role :"reader" set default_transaction_read_only = on;
 alter role :"reader" set statement_timeout = '60s';
 alter role :"reader" set idle_in_transaction_session_timeout = '60s';

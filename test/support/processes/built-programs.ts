@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { bundle } from '../../../build/bundle.ts';
-import { ROOT, sourceFiles } from '../rules/source-files.ts';
+import { sourceHash } from '../../../bin/source-hash.js';
+import { ROOT } from '../rules/source-files.ts';
 
 /** What tests start as processes of their own. */
 const ENTRIES = { main: 'src/main.ts', 'sandbox-process': 'test/support/processes/sandbox-process.ts' };
@@ -46,16 +47,8 @@ async function build(): Promise<string> {
   return made;
 }
 
+/** Of everything that a bundle is made of, the entry for the emulated service included. */
 function hashOfSources(): string {
-  const hash = createHash('sha256');
-  const beside = ['package-lock.json', 'build/bundle.ts', ENTRIES['sandbox-process']];
-  const page = ['page.css', 'lookup.css', 'page.js'].map((name) => `src/status/${name}`);
-  const files = [
-    ...[...sourceFiles('src'), ...sourceFiles('packages')].filter(({ path }) => !path.endsWith('.test.ts')),
-    ...[...beside, ...page].map((path) => ({ path, text: readFileSync(join(ROOT, path), 'utf8') })),
-  ];
-  for (const { path, text } of files.toSorted((a, b) => (a.path < b.path ? -1 : 1))) {
-    hash.update(`${path}\0${text}\0`);
-  }
-  return hash.digest('hex').slice(0, 16);
+  const entry = readFileSync(join(ROOT, ENTRIES['sandbox-process']));
+  return createHash('sha256').update(sourceHash(ROOT)).update(entry).digest('hex').slice(0, 16);
 }

@@ -129,6 +129,32 @@ describe.runIf(PSQL !== undefined)('doctor --sql', () => {
     expect(await system.run(['sync'], daemon())).toMatchObject({ code: 0 });
   });
 
+  it('is run by an administrator of a hosted server, who is no superuser', async () => {
+    const schema = `${SCHEMA}_hosted`;
+    const [admin, owner, database] = [`${schema}_admin`, `${schema}_owner`, `${schema}_db`];
+    const url = `postgres://${owner}@db.invalid/${database}`;
+    const { stdout } = await system.run(['doctor', '--sql'], { DATABASE_URL: url, MIRROR_SCHEMA: schema });
+    await writeFile(script, stdout);
+    await ask(superuser, `create role ${admin} login createrole createdb password 'word'`);
+    const hosted = new URL(at('postgres'));
+    Object.assign(hosted, { username: admin, password: 'word' });
+    try {
+      await psql(WORDS, new URL(hosted));
+      await psql(WORDS, new URL(hosted));
+      const daemon = new URL(at(database));
+      Object.assign(daemon, { username: owner, password: encodeURIComponent(WORDS.owner_password) });
+      const env = { DATABASE_URL: daemon.href, MIRROR_SCHEMA: schema };
+      expect(await system.run(['migrate'], env)).toMatchObject({ code: 0 });
+      const reader = Object.assign(new URL(daemon), { username: `${schema}_sql` });
+      reader.password = encodeURIComponent(WORDS.reader_password);
+      expect(await ask(reader.href, `select count(*)::int as rows from ${schema}.freshness`)).toEqual([{ rows: 0 }]);
+    } finally {
+      await ask(superuser, `drop database if exists ${database} with (force)`);
+      for (const name of ['sql', 'submitter', 'reader', 'owner', 'admin'])
+        await ask(superuser, `drop role if exists ${schema}_${name}`);
+    }
+  });
+
   it('takes names as odd as they come', async () => {
     const [owner, place] = [`${SCHEMA}o'd"d\\n :x`, `${SCHEMA}d'b"\\n'y'`];
     const url = `postgres://${encodeURIComponent(owner)}@db.invalid/${encodeURIComponent(place)}`;
