@@ -47,7 +47,7 @@ async function remove(count: number): Promise<() => Promise<unknown>> {
 /** What the commands of docs/deletions.md print that ask the service, without their pauses. */
 async function askedOfService(): Promise<string[]> {
   const page = readFileSync(join(ROOT, 'docs', 'deletions.md'), 'utf8').replaceAll(/^ {3}/gm, '');
-  const [block] = blocksOf(page).filter(({ code }) => code.includes('curl'));
+  const block = blocksOf(page).find(({ code }) => code.includes('curl'));
   const program = `"${process.execPath}" "${await builtProgram('main')}"`;
   const script = `npx() { shift; ${program} "$@"; }\nsleep() { :; }\n${block?.code ?? 'exit 1'}`;
   const env = { ...process.env, ...accountEnv(system.databaseUrl, system.sandbox) };
