@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { PROBLEM_CAUSES } from '../src/status/problem.ts';
 import { ALERT_TESTS_FILE, alerts, dashboard } from './support/rules/monitoring.ts';
-import { ROOT } from './support/rules/source-files.ts';
+import { ROOT, sourceFiles } from './support/rules/source-files.ts';
 
 const runbook = readFileSync(join(ROOT, 'docs', 'runbook.md'), 'utf8');
 const entries = [...runbook.matchAll(/^## (\w+)$/gm)].map(([, name]) => name);
@@ -48,6 +48,22 @@ it('alerts name only causes of problems that there are', () => {
   );
   expect(named.length).toBeGreaterThan(2);
   expect(named.filter((cause) => !PROBLEM_CAUSES.some((each) => each === cause))).toEqual([]);
+});
+
+it('docs/problems.md has each cause, the worst first, with words that the program says', () => {
+  const page = readFileSync(join(ROOT, 'docs', 'problems.md'), 'utf8');
+  const rows = [...page.matchAll(/^\| `(\w+)` \| ([^|]+) \|/gm)].map(([, cause, words = '']) => ({ cause, words }));
+  expect(rows.map(({ cause }) => cause)).toEqual(PROBLEM_CAUSES);
+  const source = sourceFiles('src')
+    .filter(({ path }) => !path.endsWith('.test.ts'))
+    .map(({ text }) => text)
+    .join('\n');
+  const parts = rows.flatMap(({ words }) =>
+    [...words.matchAll(/`(?:webhook: )?([^`]+)`/g)].flatMap(([, said = '']) => said.split(/…|: (?=\w)/)),
+  );
+  const sought = parts.map((part) => part.trim()).filter((part) => part !== '');
+  expect(sought.length).toBeGreaterThan(PROBLEM_CAUSES.length);
+  expect(sought.filter((part) => !source.includes(part))).toEqual([]);
 });
 
 const { panels, templating } = dashboard();

@@ -24,15 +24,15 @@ export const MIRRORING: Readonly<Record<string, Definition>> = {
   sync: {
     summary: 'run one pass over the service now, with progress',
     description:
-      'Runs one pass over the service. Ends with 0 when the mirror holds all new rows, and all changes of rows that may ' +
-      'still change, as of the beginning of the pass. With --full, 0 means that it holds everything, deletions included, as ' +
-      'of MIRROR_SETTLE before the beginning, because replicas of the service may lag; missing rows are read again after ' +
-      'that time. Ends with 1 when the brake holds deletions back or Postgres refuses rows, with 3 when the pass could not ' +
-      'find out. If a daemon runs, the pass runs in the daemon.',
+      'Reads the service once, for every account with a key in MIRROR_API_KEY. Without --full it reads new rows, and ' +
+      'rows that may still change. With --full it reads everything, finds deletions, and reads missing rows again after ' +
+      'MIRROR_SETTLE, because replicas of the service may lag. Ends with 0 when all of that is mirrored as of the ' +
+      'beginning of the pass; with --full, as of MIRROR_SETTLE before it. Ends with 1 when the brake blocks deletions or Postgres ' +
+      'refuses rows, with 3 when something could not be read or proven. If a daemon runs, the pass runs in the daemon.',
     arguments: COLLECTIONS,
     options: {
       '--full': 'read everything, not only what can be new',
-      '--accept-deletions': 'with --full: delete what the brake holds back, however much it is',
+      '--accept-deletions': 'with --full: delete what the brake blocks, however much, for each of these accounts',
       '--json': 'print the result as JSON on stdout',
       ...RUNNING_DEMO,
     },

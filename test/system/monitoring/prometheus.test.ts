@@ -1,9 +1,13 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { nonEphemeralPort } from '@research-mirror/embedded-postgres/ports';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
 import { isPrometheusTested, type Prometheus, promtool, startPrometheus } from '../../support/processes/prometheus.ts';
 import { createSystem, type Daemon, type System } from '../../support/processes/system.ts';
 import { ALERT_TESTS_FILE, alerts, ALERTS_FILE, dashboard } from '../../support/rules/monitoring.ts';
+import { ROOT } from '../../support/rules/source-files.ts';
 
 describe.runIf(isPrometheusTested())('the alerts', () => {
   it('are good rules, and fire when they have to', async () => {
@@ -12,6 +16,40 @@ describe.runIf(isPrometheusTested())('the alerts', () => {
       code: 0,
       output: expect.stringContaining('SUCCESS') as string,
     });
+  });
+});
+
+describe.runIf(isPrometheusTested())('the files that docs/metrics.md shows', () => {
+  it('are taken by Prometheus with the alerts, and its own rule fires after 31 minutes', async () => {
+    const page = readFileSync(join(ROOT, 'docs', 'metrics.md'), 'utf8');
+    const shown = [...page.matchAll(/^( *)```yaml\n *# (\S+\.yml)\n([\s\S]*?)^ *```$/gm)];
+    expect(shown.map(([, , name]) => name)).toEqual(['prometheus.yml', 'alertmanager.yml', 'own.yml']);
+    const folder = mkdtempSync(join(tmpdir(), 'research-mirror-metrics-'));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    for (const [, indent = '', name = '', text = ''] of shown)
+      writeFileSync(join(folder, name), text.replaceAll(new RegExp(`^${indent}`, 'gm'), ''));
+    copyFileSync(ALERTS_FILE, join(folder, 'alerts.yml'));
+    const config = await promtool(['check', 'config', join(folder, 'prometheus.yml')]);
+    expect(config).toMatchObject({ code: 0, output: expect.stringContaining('rules found') as string });
+    const labels = 'job="a", user_id="42", collection="lists"';
+    const at = (eval_time: string, exp_samples: unknown[]) => ({
+      eval_time,
+      expr: 'count(ALERTS{alertstate="firing"})',
+      exp_samples,
+    });
+    const rule = {
+      rule_files: ['own.yml'],
+      evaluation_interval: '1m',
+      tests: [
+        {
+          interval: '1m',
+          input_series: [{ series: `research_mirror_polled_timestamp_seconds{${labels}}`, values: '0+0x60' }],
+          promql_expr_test: [at('30m', []), at('33m', [{ labels: '{}', value: 1 }])],
+        },
+      ],
+    };
+    writeFileSync(join(folder, 'test.yml'), JSON.stringify(rule));
+    expect(await promtool(['test', 'rules', join(folder, 'test.yml')])).toMatchObject({ code: 0 });
   });
 });
 

@@ -1,11 +1,19 @@
+import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { hostname, userInfo } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { afterEach, describe, expect, it } from 'vitest';
 import { systemClock } from '@research-mirror/runtime/clock';
 import type { Mutation } from '@research-mirror/sandbox/control/mutation';
 import type { SandboxOptions } from '@research-mirror/sandbox/switches/sandbox-switches';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
 import { differences } from '../../support/mirror/mirror-truth.ts';
+import { builtProgram } from '../../support/processes/built-programs.ts';
+import { accountEnv } from '../../support/processes/program.ts';
 import { createFrozenSystem, type Environment, type System } from '../../support/processes/system.ts';
+import { blocksOf } from '../../support/readme/readme.ts';
+import { ROOT } from '../../support/rules/source-files.ts';
 
 /** Long enough to be seen, short enough to be waited for. */
 const GRACE_PERIOD: Environment = { MIRROR_SETTLE: '1s' };
@@ -25,11 +33,26 @@ async function mirrored(switches: Partial<SandboxOptions> = {}): Promise<void> {
        _first_seen_at = _first_seen_at - interval '1 hour'`);
 }
 
-/** The first `count` entries go. */
-async function remove(count: number): Promise<void> {
-  const all = await system.sandbox.control.truth({ collection: 'watchlist' });
+/** The first `count` entries go. @returns what brings them back */
+async function remove(count: number): Promise<() => Promise<unknown>> {
+  const { control } = system.sandbox;
+  const all = await control.truth({ collection: 'watchlist' });
   const ids = all.slice(0, count).map((text) => String((JSON.parse(text) as { id: unknown }).id));
-  await system.sandbox.control.mutate(...ids.map((id): Mutation => ({ op: 'delete', collection: 'watchlist', id })));
+  const mutate = (op: 'delete' | 'restore') =>
+    control.mutate(...ids.map((id): Mutation => ({ op, collection: 'watchlist', id })));
+  await mutate('delete');
+  return () => mutate('restore');
+}
+
+/** What the commands of docs/deletions.md print that ask the service, without their pauses. */
+async function askedOfService(): Promise<string[]> {
+  const page = readFileSync(join(ROOT, 'docs', 'deletions.md'), 'utf8').replaceAll(/^ {3}/gm, '');
+  const block = blocksOf(page).find(({ code }) => code.includes('curl'));
+  const program = `"${process.execPath}" "${await builtProgram('main')}"`;
+  const script = `npx() { shift; ${program} "$@"; }\nsleep() { :; }\n${block?.code ?? 'exit 1'}`;
+  const env = { ...process.env, ...accountEnv(system.databaseUrl, system.sandbox) };
+  const { stdout } = await promisify(execFile)('bash', ['-c', script], { cwd: system.cwd, env });
+  return stdout.trim().split('\n');
 }
 
 const deletedRows = (): Promise<number> =>
@@ -75,6 +98,23 @@ describe('sync --full', () => {
     const metrics = await (await fetch(`${daemon.statusUrl}/metrics`)).text();
     expect(metrics).toContain('research_mirror_rows_total{collection="watchlist",op="delete"} 40');
     await daemon.stop();
+    expect((await system.run(['status'])).stdout).not.toMatch(BLOCKED);
+  });
+
+  it('is blocked by what the service still has, as the commands of docs/deletions.md find out', async () => {
+    await mirrored({ watchlist: 600 });
+    const restore = await remove(200);
+    await system.sync(['--full', 'watchlist'], { env: GRACE_PERIOD, code: 1 });
+    expect(await askedOfService()).toEqual(['400 at-the-service.txt']);
+
+    await restore();
+    const [count, ...keys] = await askedOfService();
+    expect(count).toBe('600 at-the-service.txt');
+    expect(keys).toHaveLength(5);
+    const suspected = await system.one<string[]>('select array_agg(key) from mirror_sync.candidate');
+    expect(suspected).toEqual(expect.arrayContaining(keys));
+    await system.sync(['--full', 'watchlist'], { env: GRACE_PERIOD });
+    expect(await suspects()).toBe(0);
     expect((await system.run(['status'])).stdout).not.toMatch(BLOCKED);
   });
 
