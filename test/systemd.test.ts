@@ -1,5 +1,5 @@
-import { execFile } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { execFile, execFileSync } from 'node:child_process';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, describe, expect, it } from 'vitest';
@@ -21,13 +21,33 @@ describe('the unit for systemd', () => {
     const command = `/opt/${name}/node_modules/.bin/${name}`;
     expect(settings.get('ExecStart')).toBe(`${command} start`);
     expect(section).toContain(`npm install --prefix /opt/${name} `);
-    expect(section).toContain(`${command} status`);
     const file = settings.get('EnvironmentFile') ?? '';
     expect(section).toContain(`/dev/stdin ${file}\n`);
     expect(section).toContain(`ln -s ${file} ${settings.get('WorkingDirectory')}/.env\n`);
     expect(section).toContain(`useradd --system --home-dir ${settings.get('WorkingDirectory')} `);
     expect(settings.get('WorkingDirectory')).toBe(`/var/lib/${settings.get('StateDirectory')}`);
     expect([settings.get('User'), settings.get('Group')]).toEqual([name, name]);
+  });
+
+  it('has a function beside it that runs a command as its user, in its folder, with each word as it was given', () => {
+    const shown = (/^ +(mirror\(\) \{[\s\S]*?^ +\})$/m.exec(section)?.[1] ?? '').replaceAll(/^ {3}/gm, '');
+    const place = makeFolder();
+    try {
+      const program = join(place.path, `opt/node_modules/.bin/${name}`);
+      mkdirSync(join(place.path, 'opt/node_modules/.bin'), { recursive: true });
+      mkdirSync(join(place.path, 'work'));
+      writeFileSync(program, '#!/bin/sh\necho "$PWD"; printf "%s\\n" "$@"\n', { mode: 0o755 });
+      const sudo = 'sudo() { while [ "$1" != -- ]; do echo "$1"; shift; done; shift; "$@"; }';
+      const folder = settings.get('WorkingDirectory') ?? '';
+      const here = shown.replace(folder, join(place.path, 'work')).replace(`/opt/${name}`, join(place.path, 'opt'));
+      const script = `${sudo}\n${here}\nmirror sql "select 1"`;
+      const [, options = '', ran] =
+        /^([\s\S]*?)^(\/[\s\S]*)$/m.exec(execFileSync('bash', ['-c', script]).toString()) ?? [];
+      expect(options.split('\n')).toContain(settings.get('User'));
+      expect(ran).toBe(`${join(place.path, 'work')}\nsql\nselect 1\n`);
+    } finally {
+      place.remove();
+    }
   });
 
   it('is restarted for ever after a failure, but not with a wrong configuration', () => {
