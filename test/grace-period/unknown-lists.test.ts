@@ -15,7 +15,7 @@ describe('a list that is shown among the lists', () => {
   const refuse = (status: number): void => {
     account.onRequest = (path) => {
       if (path.startsWith(`/v1/lists/${list}`))
-        throw new RequestRefused(`GET /v1/lists/${list} was answered ${status}: no`, status);
+        throw new RequestRefused(`GET /v1/lists/${list} returned ${status}: no`, status);
     };
   };
 
