@@ -175,7 +175,7 @@ export async function openAccount(context: ProcessContext, fence: Fence, keys: r
       if (message === null) log.info(`account ${userId} continues`);
       else
         log.error(
-          `account ${userId} has stopped: ${message}. Its data stays, and it continues by itself once a key is good. Set a good MIRROR_API_KEY`,
+          `account ${userId} has stopped: ${message}. Its data stays, and it continues by itself once a key works. Set a working key in MIRROR_API_KEY`,
         );
       await store.saveState(state, message);
     },

@@ -68,7 +68,7 @@ export function accountsService(context: ProcessContext, keys: readonly Secret[]
         const waitMs = refused ? refusedKeyWait(refusals++) : Math.min(LONGEST_WAIT_MS, 1_000 * 2 ** failures++);
         const message = messageOf(error);
         unknown.set(name, message);
-        const remedy = refused ? '. Set a good MIRROR_API_KEY' : '';
+        const remedy = refused ? '. Set a working key in MIRROR_API_KEY' : '';
         const isLogged = logged.has(message) || error instanceof ServiceDown || isDatabaseDown(error);
         logged.add(message);
         log[isLogged ? 'debug' : refused ? 'error' : 'warn'](
@@ -216,7 +216,7 @@ export function accountRunner(
       stand('unable');
       const waitMs = refusedKeyWait(refusals);
       refusals += 1;
-      log.warn(`${line}. Retrying in ${waitMs / 1000} s, unless another daemon has a good key`);
+      log.warn(`${line}. Retrying in ${waitMs / 1000} s, unless another daemon has a working key`);
       return waitMs;
     }
     if (error instanceof AccountMoved)

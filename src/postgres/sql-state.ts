@@ -45,7 +45,10 @@ const REMEDIES: readonly (readonly [RegExp, string])[] = [
   [/^25006$/, 'Point DATABASE_URL to a server that accepts writes'],
   [/^28/, 'Check user and password in DATABASE_URL (or PGUSER, PGPASSWORD), and the server’s pg_hba.conf'],
   [/^3D000$/, 'Create the database, or correct its name in DATABASE_URL'],
-  [/^42501$/, 'Grant the missing right to the database’s user (rights that it needs: docs/databases.md, "Embedded or your own")'],
+  [
+    /^42501$/,
+    'Grant the missing right to the database’s user (rights that it needs: docs/databases.md, "Embedded or your own")',
+  ],
   [/^(42P01|42703|42883|3F000)$/, 'Run "research-mirror migrate": it migrates the database, or says what is missing'],
 ];
 
