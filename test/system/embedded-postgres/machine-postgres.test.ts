@@ -38,7 +38,7 @@ describe.runIf(isMachinePostgresTested())('a PostgreSQL of the machine’s', () 
     expect(await ask(server.url, `current_setting('wal_level')`)).toBe('minimal');
     await server.stop();
     const other = new RegExp(
-      `holds a database of PostgreSQL ${major} .*set MIRROR_PG_BIN to the folder of a PostgreSQL ${major}`,
+      `holds a database of PostgreSQL ${major} .*Set MIRROR_PG_BIN to the folder of a PostgreSQL ${major}`,
     );
     await expect(begin()).rejects.toThrow(other);
     const files = await readdir(folder);
@@ -65,7 +65,7 @@ describe.runIf(isMachinePostgresTested())('a PostgreSQL of the machine’s', () 
     const server = await begin();
     expect(await ask(server.url, VERSION)).toMatch('18.');
     await server.stop();
-    await expect(begin(bin)).rejects.toThrow(/holds a database of PostgreSQL 18 .*or unset it/);
+    await expect(begin(bin)).rejects.toThrow(/holds a database of PostgreSQL 18 .*unset it if npm/);
   });
 });
 
