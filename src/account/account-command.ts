@@ -70,7 +70,7 @@ export function commandHandler<A extends CommandArguments, T, P extends Collecti
     const workOn = async (userId: string): Promise<T[]> => {
       const runner = runners().find((each) => each.userId === userId);
       const account = runner?.current();
-      if (account === undefined) throw new LeaseLost('the daemon does not hold the account at the moment');
+      if (account === undefined) throw new LeaseLost('the daemon does not own the account at the moment');
       try {
         return await command.work(account, given, { context, askedBy, isDaemon: true, signal, onProgress });
       } catch (error) {

@@ -62,7 +62,7 @@ export async function askOwner(
     if (error instanceof KeyRefused) await rememberKey(db, keyHash, { error: messageOf(error) });
     throw error;
   } finally {
-    budget.close(new Error('the owner of the key was asked'));
+    budget.close(new Error('the check of the API key has ended'));
   }
 }
 

@@ -150,7 +150,7 @@ export async function openAccount(context: ProcessContext, fence: Fence, keys: r
     const aheadMs = clock.now() - link.clock.now();
     if (aheadMs > CLOCK_AHEAD_MS) {
       log.warn(
-        `account ${userId}: nothing is removed for its age: the database’s clock is ${formatSpan(aheadMs)} ahead of this machine’s; set the one that is wrong`,
+        `account ${userId}: old data is not removed: the database’s clock is ${formatSpan(aheadMs)} ahead of this machine’s. Correct the wrong clock`,
       );
       return;
     }
@@ -172,10 +172,10 @@ export async function openAccount(context: ProcessContext, fence: Fence, keys: r
     tidy,
     onState: async (state, reason) => {
       const message = reason === undefined ? null : messageOf(reason);
-      if (message === null) log.info(`account ${userId}: goes on`);
+      if (message === null) log.info(`account ${userId} continues`);
       else
         log.error(
-          `account ${userId} has stopped: ${message}; its data stays, and it goes on by itself as soon as a key is good. Set a good MIRROR_API_KEY`,
+          `account ${userId} has stopped: ${message}. Its data stays, and it continues by itself once a key works. Set a working key in MIRROR_API_KEY`,
         );
       await store.saveState(state, message);
     },

@@ -59,7 +59,7 @@ export function accountsService(context: ProcessContext, keys: readonly Secret[]
         const userId = await askOwner(context, key, signal);
         unknown.delete(name);
         strangers = (strangers ?? 1) - 1;
-        log.info(`API key ${name}… is account ${userId}'s`);
+        log.info(`API key ${name}… belongs to account ${userId}`);
         await run(userId, [key], signal);
         return;
       } catch (error) {
@@ -68,11 +68,11 @@ export function accountsService(context: ProcessContext, keys: readonly Secret[]
         const waitMs = refused ? refusedKeyWait(refusals++) : Math.min(LONGEST_WAIT_MS, 1_000 * 2 ** failures++);
         const message = messageOf(error);
         unknown.set(name, message);
-        const remedy = refused ? '; set a good MIRROR_API_KEY' : '';
+        const remedy = refused ? '. Set a working key in MIRROR_API_KEY' : '';
         const isLogged = logged.has(message) || error instanceof ServiceDown || isDatabaseDown(error);
         logged.add(message);
         log[isLogged ? 'debug' : refused ? 'error' : 'warn'](
-          `API key ${name}…: ${message}${remedy}; asked again in ${waitMs / 1000} s`,
+          `API key ${name}…: ${message}. Retrying in ${waitMs / 1000} s${remedy}`,
         );
         await link.clock.sleep(waitMs, signal);
       }
@@ -216,10 +216,11 @@ export function accountRunner(
       stand('unable');
       const waitMs = refusedKeyWait(refusals);
       refusals += 1;
-      log.warn(`${line}; asked again in ${waitMs / 1000} s, unless another daemon has a good key`);
+      log.warn(`${line}. Retrying in ${waitMs / 1000} s, unless another daemon has a working key`);
       return waitMs;
     }
-    if (error instanceof AccountMoved) log.error(`account ${userId} has stopped: ${messageOf(error)}; its data stays`);
+    if (error instanceof AccountMoved)
+      log.error(`account ${userId} has stopped, and its data stays: ${messageOf(error)}`);
     // A retired account and a database that is down are logged elsewhere.
     else if (error instanceof AccountRetired || isDatabaseDown(error)) log.debug(line);
     else if (error instanceof LeaseLost) log.warn(line);

@@ -15,8 +15,8 @@ const ASK_MS = 250;
 /** Interval at which it says that it still waits, and the time after which it counts as gone, ms. */
 const BEAT_MS = 1_000;
 const VALID_MS = 10_000;
-const GONE = 'the daemon that worked on it has ended; what it wrote is kept: try again';
-const TAKEN_FOR_GONE = `the daemon took the request for withdrawn: nothing was heard of this process for ${VALID_MS / 1000} s; try again`;
+const GONE = 'the daemon stopped before it finished the command; what it wrote is kept. Try again';
+const TAKEN_FOR_GONE = `the daemon cancelled the command: it heard nothing from this process for ${VALID_MS / 1000} s. Try again`;
 
 export class CommandFailed extends ClassifiedError {
   readonly remedy: Remedy;
@@ -76,7 +76,7 @@ export async function ask(
       .select(['command_id as id', 'state', 'progress', 'result', 'error'])
       .where('command_id', 'in', [...open.keys()])
       .execute();
-    if (rows.length < open.size) throw new CommandFailed('the request vanished from the database', 'stop');
+    if (rows.length < open.size) throw new CommandFailed('the command is gone from the database', 'stop');
     for (const { id, state, progress, result, error } of rows) {
       const shown = JSON.stringify(progress);
       if (shown !== open.get(id)?.shown) onProgress(progress);
@@ -203,7 +203,7 @@ export function commandService(options: {
     const wanted = new Map(open.flatMap((row) => (row.wanted_until > now ? [[row.id, row]] : [])));
     for (const [id, task] of tasks) {
       if (wanted.has(id)) continue;
-      task.withdrawn.abort(new Stopped('the command, by its asker,'));
+      task.withdrawn.abort(new Stopped('the withdrawn command'));
       if (task.unanswered === true) tasks.delete(id);
     }
     for (const { id } of open) {

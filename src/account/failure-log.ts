@@ -71,7 +71,7 @@ export function failureLog(
 export function logObserver(log: Logger, failures: FailureLog): SyncObserver {
   return {
     pageWritten: ({ scope, ...rest }) => log.debug({ ...scope, ...rest }, 'page written'),
-    walkStarted: ({ scope, kind, resumed }) => log.debug({ ...scope, kind, resumed }, 'walk begun'),
+    walkStarted: ({ scope, kind, resumed }) => log.debug({ ...scope, kind, resumed }, 'walk started'),
     suspectsWait: ({ rows, milliseconds, ...rest }) =>
       log.info(
         { ...rest, rows },

@@ -137,7 +137,7 @@ describe('the dispatcher of hints', () => {
     await clock.advance(14_000);
     const tries = readings.filter(({ name }) => name === JOBS).map(({ at }) => at);
     expect(tries).toEqual([0, 2_000, 6_000, 14_000]);
-    expect(failures[0]).toBe('hinted reading of 7/research_jobs: no route');
+    expect(failures[0]).toBe('reading of hinted rows of 7/research_jobs: no route');
   });
 
   it('reads lists before their items', async () => {

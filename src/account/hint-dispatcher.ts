@@ -121,7 +121,7 @@ export function hintDispatcher(options: {
           else resting.delete(name);
         } catch (error) {
           if (isFatal(error)) throw error;
-          onFailure(`hinted reading of ${name}`, error as Error);
+          onFailure(`reading of hinted rows of ${name}`, error as Error);
           const failures = (resting.get(name)?.failures ?? 0) + 1;
           const waitMs = Math.min(LONGEST_RETRY_MS, FIRST_RETRY_MS * 2 ** failures) * (0.5 + random() / 2);
           resting.set(name, { scope, until: clock.monotonic() + waitMs, failures });

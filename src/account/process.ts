@@ -116,7 +116,7 @@ export async function createProcess(
     },
     afterBeat: async () => {
       for (const userId of await owned.releaseStrays(mirror.heartbeatDb, processId)) {
-        log.warn(`account ${userId}: named this process as its owner, which does not work on it: given up`);
+        log.warn(`account ${userId}: released, since this process owned it but did not work on it`);
       }
     },
   });
@@ -132,7 +132,7 @@ export async function createProcess(
     <Given extends unknown[], T>(send: (...given: Given) => T) =>
     (...given: Given): T => {
       if (clock.monotonic() > heartbeat.ownsUntil()) {
-        throw new LeaseLost('no heartbeat reached the database in time: requests wait for it');
+        throw new LeaseLost('no heartbeat reached the database in time: requests wait for the next one');
       }
       return send(...given);
     };
@@ -144,7 +144,7 @@ export async function createProcess(
     gate: new ServiceGate(clock, Math.random, (news) => {
       if (news.state === 'closed')
         log.error(
-          `the service is down: ${news.reason}; one request at a time tries it, and mirroring goes on by itself as soon as it answers`,
+          `the service is down: ${news.reason}. One request at a time tries it, and mirroring continues by itself once it answers`,
         );
       else log.info(`the service answers again, after ${formatSpan(news.afterMs)}`);
     }),
@@ -179,8 +179,8 @@ export async function createProcess(
       folders: [config.dataDir, tmpdir()],
       onLost: (error) =>
         log.warn(
-          `what a full walk saw can't be kept on disk (${messageOf(error)}): rows are mirrored, and deletions wait where ` +
-            `the order of a list is not trusted; make room in ${config.dataDir}, or set MIRROR_DATA_DIR`,
+          `the keys that full walks see can't be kept on disk (${messageOf(error)}): rows are mirrored, but deletions wait where ` +
+            `the order of a list is not trusted. Free space in ${config.dataDir}, or set MIRROR_DATA_DIR`,
         ),
     }),
     /** Limits how many accounts are opened and readings begun at a time. */

@@ -114,7 +114,7 @@ describe('a daemon that is alone', () => {
     const { retired, start, after } = sceneOf('a');
     retired.add('a');
     await start();
-    const why = 'account a is retired; MIRROR_API_KEY has a key of it, which is not used';
+    const why = 'account a is retired: its key in MIRROR_API_KEY is not used';
     expect(but('look', await after(30_000))).toEqual([why]);
     retired.delete('a');
     expect(await after(4_000)).toContain('take a');
@@ -132,7 +132,7 @@ describe('a daemon that is alone', () => {
     const { is, start, after } = sceneOf('a');
     is.fails = true;
     const news = [...(await start()), ...(await after(3_000))];
-    expect(new Set(news)).toEqual(new Set(['look', 'sharing accounts out: away']));
+    expect(new Set(news)).toEqual(new Set(['look', 'sharing accounts: away']));
     is.fails = false;
     expect((await after(2_000)).slice(0, 3)).toEqual(['look', 'offer a', 'take a']);
   });
@@ -173,8 +173,8 @@ describe('a daemon beside another one', () => {
     lives('other', accounts);
     const news = [...(await start()), ...(await after(10_000))];
     expect(news.filter((each) => each.startsWith('take'))).toEqual(shareOf('self').map((each) => `take ${each}`));
-    expect(news.filter((each) => each.startsWith('shares out'))).toEqual([
-      'shares out: 20 of 40 accounts, as one of 2 daemons',
+    expect(news.filter((each) => each.startsWith('share of this daemon'))).toEqual([
+      'share of this daemon: 20 of 40 accounts, as one of 2 daemons',
     ]);
   });
 
@@ -210,7 +210,7 @@ describe('a daemon beside another one', () => {
     living.delete('other');
     expect(await after(1_499)).toEqual([]);
     const news = await after(121);
-    expect(but('shares out: 1 of 1 account, as the only daemon', news)).toEqual(['look', 'take a']);
+    expect(but('share of this daemon: 1 of 1 account, as the only daemon', news)).toEqual(['look', 'take a']);
   });
 
   it('looks four times a second while a free account is left to another daemon', async () => {

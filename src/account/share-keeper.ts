@@ -67,7 +67,7 @@ export function shareKeeper(
       if (!isTaken && row?.retired !== true) continue;
       const why = isTaken
         ? ownedBy(userId, owner)
-        : `account ${userId} is retired; MIRROR_API_KEY has a key of it, which is not used`;
+        : `account ${userId} is retired: its key in MIRROR_API_KEY is not used`;
       const known = before.get(userId);
       const looks = known?.why === why ? known.looks + 1 : 1;
       unavailable.set(userId, { why, looks });
@@ -128,7 +128,7 @@ export function shareKeeper(
     const isShared = daemons.length > 1;
     const ours = [...targets.values()].filter((target) => target === self).length;
     const as = isShared ? `one of ${daemons.length} daemons` : 'the only daemon';
-    const next = `shares out: ${ours} of ${countOf(serves.size, 'account')}, as ${as}`;
+    const next = `share of this daemon: ${ours} of ${countOf(serves.size, 'account')}, as ${as}`;
     // A daemon that was alone from the start has nothing to log.
     if (next !== share && (isShared || wasShared)) log.info(next);
     [share, wasShared] = [next, isShared];
@@ -146,7 +146,7 @@ export function shareKeeper(
         try {
           waitMs = await look();
         } catch (error) {
-          failures.failed('sharing', 'sharing accounts out', error);
+          failures.failed('sharing', 'sharing accounts', error);
           failedAt = clock.monotonic();
         }
         await clock.sleep(Math.min(COALESCE_MS, waitMs), signal);

@@ -37,7 +37,7 @@ async function notingRecovery<T>(
         throw error;
       } catch (cause) {
         if (!(cause instanceof DatabaseUnavailable)) throw cause;
-        log.warn(`account ${fence.userId}: ${messageOf(error)}; this is not stored yet: ${messageOf(cause)}`);
+        log.warn(`account ${fence.userId}: ${messageOf(error)}. This is not stored yet: ${messageOf(cause)}`);
         await clock.sleep(AGAIN_MS, signal);
       }
     }

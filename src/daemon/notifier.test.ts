@@ -24,7 +24,7 @@ it('a message says in one line what began, and what is over', () => {
       'Meanwhile: nothing, because no daemon is running. Fix: run "research-mirror start"',
   );
   expect(messageOf(problem, new Date(before(-7_200))).text).toBe(
-    'Over, mirror "mirror" of service.example: polls are late; it lasted 2 h',
+    'Resolved, mirror "mirror" of service.example: polls are late; it lasted 2 h',
   );
 });
 
@@ -75,7 +75,7 @@ it('the log says once that a problem began, and once that it is over', async () 
   await service.stop();
   expect(lines).toEqual([
     expect.stringMatching(/^warn problem: polls are late\. Affects 1\/lists\. Began /),
-    'debug problems are not known now: no database',
-    'info over: polls are late',
+    'debug problems can’t be read now: no database',
+    'info resolved: polls are late',
   ]);
 });

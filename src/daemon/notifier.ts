@@ -47,11 +47,11 @@ export function problemLog(
         for (const [name, problem] of found) {
           if (!known.has(name)) log.warn(`problem: ${problemLine(problem, Date.parse(at))}`);
         }
-        for (const [name, { what }] of known) if (!found.has(name)) log.info(`over: ${what}`);
+        for (const [name, { what }] of known) if (!found.has(name)) log.info(`resolved: ${what}`);
         known = found;
       } catch (error) {
         if (signal.aborted) throw error;
-        log.debug(`problems are not known now: ${messageOf(error)}`);
+        log.debug(`problems can’t be read now: ${messageOf(error)}`);
       }
     }
   });
@@ -103,7 +103,7 @@ export function problemTeller(options: {
     } catch (error) {
       signal.throwIfAborted();
       log[failing ? 'debug' : 'warn'](
-        `a message to MIRROR_NOTIFY_URL is tried again, at the latest after 5 minutes: ${messageOf(error)}`,
+        `a message to MIRROR_NOTIFY_URL is retried within 5 minutes: ${messageOf(error)}`,
       );
       failing = true;
       return false;
@@ -166,7 +166,7 @@ export function problemTeller(options: {
       signal.throwIfAborted();
       why = failureMessage(error);
       clearSince = undefined;
-      log.debug(`problems can’t be told now: ${why}`);
+      log.debug(`problems can’t be sent now: ${why}`);
     }
     await tellAway(why, signal);
   };
@@ -215,7 +215,7 @@ export function notificationBody(
   const text = plain(
     endedAt === null
       ? `Problem, ${of}: ${problemLine({ ...told, affects: affected === '' ? [] : [affected] }, now)}`
-      : `Over, ${of}: ${problem.what}; it lasted ${formatSpan(lastedMs)}`,
+      : `Resolved, ${of}: ${problem.what}; it lasted ${formatSpan(lastedMs)}`,
   );
   const type = endedAt === null ? 'problem.began' : 'problem.ended';
   const timestamp = (endedAt ?? beganAt).toISOString();
@@ -262,7 +262,7 @@ export function createNotifyReceiver(options: {
   const { host, hostname, origin, pathname, search } = new URL(url);
   const refusePrivate = (address: string): TransportError | undefined => {
     if (allowPrivate || ipaddr.process(address).range() === 'unicast') return undefined;
-    const why = `${host} is at ${address}, no public address: MIRROR_NOTIFY_ALLOW_PRIVATE=on allows it`;
+    const why = `${host} is at ${address}, which is not a public address. Set MIRROR_NOTIFY_ALLOW_PRIVATE=on to allow it`;
     return new TransportError(why);
   };
   const lookup: LookupFunction = (name, { family = 0, hints = 0 }, answer) => {

@@ -31,7 +31,7 @@ it.each(`${PRIVATE} ${PRIVATE_6} 2130706433 0x7f.1`.split(' '))(
   'a message is not sent to %s, which is no public address',
   async (host) => {
     expect(await posted(`https://${host}/services/T0/secret`)).toMatch(
-      /^\S+ is at \S+, no public address: MIRROR_NOTIFY_ALLOW_PRIVATE=on allows it$/,
+      /^\S+ is at \S+, which is not a public address\. Set MIRROR_NOTIFY_ALLOW_PRIVATE=on to allow it$/,
     );
   },
 );
@@ -40,7 +40,7 @@ it('each address of a name is judged at the connection', async () => {
   const mixed = resolving('203.0.113.7', '10.0.0.1');
   const url = 'https://chat.example/services/T0/secret';
   expect(await posted(url, { resolve: resolving('10.0.0.1') })).toContain('chat.example is at 10.0.0.1');
-  expect(await posted(url, { resolve: mixed })).toMatch(/no public address/);
+  expect(await posted(url, { resolve: mixed })).toMatch(/not a public address/);
 });
 
 it('a message goes to private addresses if allowed, follows no redirect, and no error has the path', async () => {

@@ -71,7 +71,9 @@ export function pauseKeeper(context: ProcessContext, accounts: Pick<AccountsServ
   const storeUnowned = async (userId: string, wrong: readonly StoredPause[]): Promise<void> => {
     try {
       await withLease(context, userId, (fence) => store(fence, wrong));
-      log.info(`account ${userId}: no daemon is asked for ${wrong.map(({ collection }) => collection).join(', ')}`);
+      log.info(
+        `account ${userId}: paused, since no daemon mirrors them: ${wrong.map(({ collection }) => collection).join(', ')}`,
+      );
     } catch (error) {
       if (!(error instanceof AccountHeld)) throw error;
     }
@@ -84,7 +86,7 @@ export function pauseKeeper(context: ProcessContext, accounts: Pick<AccountsServ
         await look();
       } catch (error) {
         // Another process took the account, or it was retired: the next look sees it.
-        if (!(error instanceof LeaseLost)) failures.failed('pauses', 'what is to be mirrored', error);
+        if (!(error instanceof LeaseLost)) failures.failed('pauses', 'pausing collections', error);
       }
       await clock.sleep(LOOK_MS, signal);
     }

@@ -90,7 +90,7 @@ export async function runDaemon(
   let workload: (() => ReturnType<typeof readWorkload>) | undefined;
   let arranged: Promise<void> | undefined;
   const writes = new WriteHealth(log);
-  const unreachedYet = 'the database is not reached or not migrated yet';
+  const unreachedYet = 'the database has not been reached or migrated yet';
   let unreached = unreachedYet;
   const ready = async (): Promise<Ready> =>
     mirror === undefined
@@ -138,7 +138,7 @@ export async function runDaemon(
   if (url !== undefined && secret !== undefined) {
     const from = { userAgent: `research-mirror/${version}`, proxy: config.proxy };
     const receiver = createNotifyReceiver({ url: url.reveal(), allowPrivate, ...from });
-    log.info(`problems are told to ${receiver.host}`);
+    log.info(`problems are sent to ${receiver.host}`);
     tellers.push(
       notifier({
         report: async () => (mirror === undefined && unreached === unreachedYet ? undefined : looked()),
@@ -244,7 +244,7 @@ export async function runDaemon(
       // Only now, as it takes eight queries per view and nothing waits for it. If the database is away, the heartbeat
       // warns, and the next start arranges the views.
       arranged = arrangeLiveViews(mirror.db).catch((error: unknown) => {
-        if (!isDatabaseDown(error)) log.warn(`the order of columns in views: ${messageOf(error)}`);
+        if (!isDatabaseDown(error)) log.warn(`the columns of views were not reordered: ${messageOf(error)}`);
       });
       const error = await Promise.race([untilAborted(signal), ...started.map((each) => each.ended)]);
       if (error !== undefined && !signal.aborted) throw error;

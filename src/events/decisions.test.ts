@@ -213,7 +213,7 @@ describe('a webhook that is shown', () => {
     expect(step).toMatchObject({ change: { state: 'foreign', error: words('other.example.com') } });
     expect(JSON.stringify(step)).not.toContain('secret-path');
     expect(hostOf('https://u:p@hooks.example.com:8443/T0/secret?token=1')).toBe('hooks.example.com:8443');
-    expect(hostOf('secret')).toBe('an address that is no URL');
+    expect(hostOf('secret')).toBe('an address that is not a URL');
   });
 
   it('is left alone by a copy of the database, also after its release', () => {
@@ -239,7 +239,7 @@ describe('a request that registers', () => {
     mismatches: 0,
     error: null,
   };
-  const UNKNOWN = { registeringAt: NOW, error: words('not known to be registered (a reset)') };
+  const UNKNOWN = { registeringAt: NOW, error: words('may not be registered (a reset)') };
   const STATES = ['none', 'registered', 'foreign', 'suspect', 'stopped'] as const;
 
   it.each<readonly [string, Parameters<typeof afterRequest>[0], Registration['state'], object]>([

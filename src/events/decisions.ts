@@ -126,12 +126,12 @@ export function afterRequest(
     return {
       // The wait begins now, since the request may have taken long.
       registeringAt: now,
-      error: `the webhook is not known to be registered (${outcome.why}): it is looked at, and registered again`,
+      error: `the webhook may not be registered (${outcome.why}): it is checked and registered again`,
     };
   }
   return {
     state: before === 'registering' ? 'none' : before,
-    error: `the service refuses to register the webhook: ${outcome.why}. Only polls find changes; tried again hourly`,
+    error: `the service refuses to register the webhook: ${outcome.why}. Only polls find changes; registration is retried every hour`,
   };
 }
 
@@ -172,17 +172,17 @@ function later(at: Date, ms: number): Date {
 
 // Messages of `status` about an account's webhook, with the remedy. They name only the host of a URL.
 export const SUSPECT_SIGNATURES =
-  'deliveries come with signatures that no known secret explains, and what changes is announced by none that is right: the webhook is registered again, at most hourly. If that does not help, see whether another program registers the same URL, or set MIRROR_WEBHOOK_SCHEME';
+  'deliveries have signatures that no known secret explains, and no valid delivery announces the changes: the webhook is registered again, at most hourly. If that does not help, check whether another program registers the same URL, or set MIRROR_WEBHOOK_SCHEME';
 export const ON_HOLD =
-  'the database was restored or copied: no webhook is registered or removed until "research-mirror submissions release"';
+  'the database was restored or copied: no webhook is registered or removed until you run "research-mirror submissions release"';
 export const STOPPED =
-  'our webhook was replaced, changed, switched off or removed twice within an hour, so it is left alone: only polls find changes. See which other program registers webhooks for this account (or whether deliveries reach MIRROR_PUBLIC_URL), then restart';
+  'our webhook was replaced, changed, switched off or removed twice within an hour, so it is left alone: only polls find changes. Check which other program registers webhooks for this account, and whether deliveries reach MIRROR_PUBLIC_URL; then restart';
 const NOTHING_THERE =
-  'no webhook is registered, and MIRROR_WEBHOOK_TAKEOVER=never registers none: only polls find changes. Set it to "if-empty", or unset MIRROR_PUBLIC_URL';
+  'no webhook is registered, because of MIRROR_WEBHOOK_TAKEOVER=never: only polls find changes. Set it to "if-empty", or unset MIRROR_PUBLIC_URL';
 
 export function leftAlone(seen: Seen, takeover: string): string {
-  const host = seen === 'none' ? 'nobody' : hostOf(seen.url);
-  return `the account's webhook leads to ${host}, and MIRROR_WEBHOOK_TAKEOVER=${takeover} leaves it there: only polls find changes. Set it to "always" to replace that one with the next start, or unset MIRROR_PUBLIC_URL`;
+  const host = seen === 'none' ? 'no URL' : hostOf(seen.url);
+  return `the account's webhook leads to ${host}, and MIRROR_WEBHOOK_TAKEOVER=${takeover} leaves it there: only polls find changes. Set it to "always" to replace that webhook at the next start, or unset MIRROR_PUBLIC_URL`;
 }
 
 /** Prefix of messages that a delivery contradicts. */
@@ -191,7 +191,7 @@ const ASTRAY = `${NOTHING_COMES}its deliveries do not get here: `;
 
 /** @param why with the remedy */
 export function goAstray(why: string): string {
-  return `${ASTRAY}${why}. Until then only polls find changes`;
+  return `${ASTRAY}${why}`;
 }
 
 export function saysAstray(error: string | null): boolean {
@@ -200,11 +200,11 @@ export function saysAstray(error: string | null): boolean {
 
 /** @param changes found by polls since the last valid delivery */
 export function nothingArrives(changes: number): string {
-  return `${NOTHING_COMES}no event arrives: ${countOf(changes, 'change')} ${changes === 1 ? 'was' : 'were'} found by polls alone. "research-mirror doctor" looks whether deliveries can reach MIRROR_PUBLIC_URL`;
+  return `${NOTHING_COMES}no event arrives: ${countOf(changes, 'change')} ${changes === 1 ? 'was' : 'were'} found by polls alone. "research-mirror doctor" checks whether deliveries can reach MIRROR_PUBLIC_URL`;
 }
 
 const SECRET_REPLACED =
-  'no known secret explains the deliveries, and what changed was announced by none that is right: the webhook is registered again';
+  'no known secret explains the deliveries, and no valid delivery announced the changes: the webhook is registered again';
 const RENEWED = 'our webhook was removed or changed at the service: it is registered again';
 
 /** Whether two URLs are equal apart from letter case, default port and trailing slashes. */
@@ -215,5 +215,5 @@ export function sameUrl(one: string, other: string): boolean {
 
 /** The part of another program's URL that may be shown: path and query may hold secrets. */
 export function hostOf(url: string): string {
-  return URL.parse(url)?.host ?? 'an address that is no URL';
+  return URL.parse(url)?.host ?? 'an address that is not a URL';
 }

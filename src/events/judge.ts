@@ -75,9 +75,7 @@ export function deliveryJudge(
     const inTime = right.find(({ off }) => off <= ACCEPTED_MS);
     if (inTime !== undefined) return { kind: 'verified', secret: inTime.secret };
     if (right[0] !== undefined) return { kind: 'expired', off: right[0].off };
-    return form === 'later'
-      ? { kind: 'undecided', why: 'there are too many large ones to be judged' }
-      : unexplained(known);
+    return form === 'later' ? { kind: 'undecided', why: 'too many large ones are being checked' } : unexplained(known);
   };
 }
 
@@ -88,7 +86,7 @@ export function deliveryJudge(
 function unexplained({ current, state, now }: StoredSecrets): DeliveryVerdict {
   if (current === undefined) return { kind: 'undecided', why: 'no secret is known yet' };
   if (state !== 'registered') {
-    return { kind: 'undecided', why: 'the webhook is not known to be registered with a secret of ours' };
+    return { kind: 'undecided', why: 'it is not known whether the webhook has our secret' };
   }
   return isLately(current.since, REPLACED_MS, now)
     ? { kind: 'undecided', why: 'the secret was replaced a moment ago' }

@@ -32,14 +32,14 @@ export async function whyAstray(publicUrl: string, place: string, expected: stri
     return {
       found: `MIRROR_PUBLIC_URL: ${messageOf(problem)}`,
       remedy: isTlsProblem(problem.code)
-        ? 'the service delivers only to a certificate that it trusts: get one of a public authority (and name its own in NODE_EXTRA_CA_CERTS where the service trusts it)'
-        : `mend MIRROR_PUBLIC_URL, or the proxy or tunnel there, which leads to ${place}`,
+        ? 'the service delivers only to a certificate that it trusts: get one of a public authority, or set NODE_EXTRA_CA_CERTS to your own authority’s file if the service trusts it'
+        : `correct MIRROR_PUBLIC_URL, or lead the proxy or tunnel there to ${place}`,
     };
   }
   return {
     found: `MIRROR_PUBLIC_URL (${host}) does not lead to ${place}: something else answers (${answered})`,
     remedy:
-      'let the proxy or tunnel pass /webhooks/ on; in nginx: ' +
+      'forward /webhooks/ in the proxy or tunnel; in nginx: ' +
       `location /webhooks/ { proxy_pass http://${place}; proxy_request_buffering on; client_max_body_size 1m; }`,
   };
 }

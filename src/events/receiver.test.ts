@@ -120,10 +120,10 @@ describe('a delivery', () => {
   });
 
   it('with a valid signature that is no JSON object is refused, and no mismatch is counted', async () => {
-    const body = 'the body is no JSON object\n';
+    const body = 'the body is not a JSON object\n';
     expect(await answer({ body: 'hello' })).toMatchObject({ status: 400, body, refused: 'bad_request' });
     expect([sink.events.size, accounts.calls]).toEqual([0, []]);
-    expect(lines).toEqual([expect.stringContaining('no JSON object, though its signature is right')]);
+    expect(lines).toEqual([expect.stringContaining('not a JSON object, though its signature is right')]);
   });
 
   it('with an overheard signature of a time and a body proves nothing of both as one body', async () => {
@@ -141,7 +141,7 @@ describe('a delivery', () => {
     sink.until = away();
     expect(await deliver()).toBe(503);
     expect(accounts.calls).toEqual([]);
-    expect(lines).toEqual(["deliveries can't be judged or stored now: the database is away"]);
+    expect(lines).toEqual(["deliveries can't be checked or stored now: the database is away"]);
   });
 
   it.each([
@@ -163,7 +163,7 @@ describe('a delivery', () => {
 it('a refusal names the header that may have the signature instead', async () => {
   const headers = signedHeaders('hex', SECRET, envelope('evt_1'), 0);
   expect(await deliver({ headers }, receiver({ header: 'X-Other' }))).toBe(400);
-  expect(lines[0]).toContain('it has a header x-service-signature: MIRROR_WEBHOOK_HEADER?');
+  expect(lines[0]).toContain('It has a header x-service-signature: set MIRROR_WEBHOOK_HEADER');
 });
 
 it.each([

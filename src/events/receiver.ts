@@ -88,7 +88,10 @@ export function createReceiver(options: {
     if (name === undefined) {
       // The signature may be in a header of another name.
       const other = Object.keys(headers).find((each) => each.includes('signature'));
-      const hint = other === undefined ? '' : `; it has a header ${other.slice(0, 60)}: MIRROR_WEBHOOK_HEADER?`;
+      const hint =
+        other === undefined
+          ? ''
+          : `. It has a header ${other.slice(0, 60)}: set MIRROR_WEBHOOK_HEADER if that has the signature`;
       const why = `had no signature in ${header}, and was refused${hint}`;
       return refuse(userId, 'unsigned', why, 'the signature is missing');
     }
@@ -96,20 +99,20 @@ export function createReceiver(options: {
     const form = /^[a-z][\w-]{0,19}=/i.exec(String(headers[name.toLowerCase()]))?.[0];
     const begins = form === undefined ? '' : `, which begins with "${form}"`;
     const why =
-      `had a signature in ${name} of an unknown form${begins}, and was refused: ` +
-      'have the service sign with HMAC-SHA256, as hex, sha256=hex, base64, t=…,v1=… or by Standard Webhooks';
+      `had a signature in ${name} of an unknown form${begins}, and was refused. ` +
+      'Have the service sign with HMAC-SHA256, as hex, sha256=hex, base64, t=…,v1=… or by Standard Webhooks';
     return refuse(userId, 'unknown form', why, 'the signature has an unknown form');
   };
 
   const take = async (userId: string, body: Buffer, secret: string): Promise<ListenerAnswer> => {
     const event = readEvent(body, privacy, secret);
     if (event === undefined) {
-      const why = 'was no JSON object, though its signature is right, and was refused';
-      return refuse(userId, 'no object', why, 'the body is no JSON object', 'bad_request');
+      const why = 'was not a JSON object, though its signature is right, and was refused';
+      return refuse(userId, 'no object', why, 'the body is not a JSON object', 'bad_request');
     }
     const outcome = await store.store(userId, event);
     accounts.verified(userId, secret).catch((error: unknown) => {
-      notes.say('warn', 'verified', `a right signature could not be noted: ${messageOf(error)}`);
+      notes.say('warn', 'verified', `a right signature could not be recorded: ${messageOf(error)}`);
     });
     if (outcome === 'stored') onEvent(userId, event.rows);
     return answer(200, outcome);
@@ -138,9 +141,9 @@ export function createReceiver(options: {
         return take(userId, body, verdict.secret);
       case 'undecided':
         notes.say('info', `undecided ${userId}`, `deliveries for account ${userId} wait: ${verdict.why}`);
-        return answer(503, 'not now: the signature can not be judged yet');
+        return answer(503, 'not now: the signature cannot be checked yet');
       case 'expired': {
-        const why = `was signed ${formatSpan(verdict.off)} off this machine's clock, and refused: is the clock right?`;
+        const why = `was signed ${formatSpan(verdict.off)} off this machine's clock, and was refused. Check the clock`;
         return refuse(userId, 'expired', why, 'the signature is too old');
       }
       case 'mismatch': {
@@ -159,7 +162,7 @@ export function createReceiver(options: {
       try {
         return await judged(delivery);
       } catch (error) {
-        notes.say('warn', 'failed', `deliveries can't be judged or stored now: ${messageOf(error)}`);
+        notes.say('warn', 'failed', `deliveries can't be checked or stored now: ${messageOf(error)}`);
         return answer(503, 'not now: the database does not answer');
       }
     },

@@ -87,8 +87,8 @@ describe('the registrar', () => {
   it('reports each new registration once, and none that it finds', async () => {
     await world.clock.advance(HOUR);
     expect(world.renewals).toBe(1);
-    expect(world.said.filter((line) => line.includes('events come to'))).toEqual([
-      '"account 1001: events come to mirror.example.com"',
+    expect(world.said.filter((line) => line.includes('events arrive at'))).toEqual([
+      '"account 1001: events arrive at mirror.example.com"',
     ]);
     world.service.webhook = undefined;
     await world.clock.advance(HOUR);
@@ -134,17 +134,17 @@ describe('a registrar that can’t do its work', () => {
     await world.clock.advance(8 * MINUTE);
     expect(world.service.log.map(({ at }) => Math.round(at / MINUTE))).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 7]);
     expect(world.isRegistered()).toBe(true);
-    expect(warnings("account 1001: the webhook can't be seen to: ")).toBe(1);
+    expect(warnings("account 1001: the webhook can't be checked: ")).toBe(1);
     await world.clock.advance(MINUTE);
     world.service.getFaults = [500];
     await world.clock.advance(HOUR);
-    expect(warnings("account 1001: the webhook can't be seen to: ")).toBe(2);
+    expect(warnings("account 1001: the webhook can't be checked: ")).toBe(2);
   });
 
   it('stores its failure unless something worse is stored, until it succeeds', async () => {
     world.service.getFaults = [500];
     await world.clock.advance(MINUTE / 2);
-    expect(stored().error).toMatch(/can't be seen to: .*answered 500: not now/);
+    expect(stored().error).toMatch(/can't be checked: .*returned 500: not now/);
     await world.clock.advance(MINUTE);
     expect(stored().error).toBeNull();
     // Worse is known: the service refuses it.

@@ -52,7 +52,7 @@ export function registrar(options: {
       if (line === logged) return it;
       logged = line;
       if (it.error !== null) log.warn(`account ${userId}: ${it.error}`);
-      else if (it.state === 'registered') log.info(`account ${userId}: events come to ${host}`);
+      else if (it.state === 'registered') log.info(`account ${userId}: events arrive at ${host}`);
       return it;
     };
 
@@ -130,7 +130,7 @@ export function registrar(options: {
       log.debug(`account ${userId}: webhook: ${message}`);
       // The process logs once that the service or the database is down (src/account/process.ts).
       if (error instanceof ServiceDown || error instanceof DatabaseUnavailable) return STORED_MS;
-      const text = `the webhook can't be seen to: ${message}. Tried again each minute`;
+      const text = `the webhook can't be checked: ${message}. Retried every minute`;
       try {
         const it = await load();
         if (wanted !== undefined && it.error === null) await store.save(() => ({ error: text }));

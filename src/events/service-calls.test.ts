@@ -55,8 +55,8 @@ it('a request passes on errors that are not the service’s', async () => {
 
 it.each([
   ...[302, 400, 401, 403, 500].flatMap((status) => [
-    [`GET /v1/webhooks was answered ${status}: words`, answered(status, 'words')] as const,
-    [`GET /v1/webhooks was answered ${status}`, answered(status)] as const,
+    [`GET /v1/webhooks returned ${status}: words`, answered(status, 'words')] as const,
+    [`GET /v1/webhooks returned ${status}`, answered(status)] as const,
   ]),
   ['reset', serviceWith(reset)],
   ['the body is not JSON', answered(200, '<html>')],
@@ -154,8 +154,8 @@ describe('what is registered', () => {
   });
 });
 
-const NO_SECRET = { kind: 'refused', why: 'it was answered 200, without a secret' };
-const NO_WEBHOOK = { kind: 'lost', why: 'it was answered 200, but the answer holds no webhook' };
+const NO_SECRET = { kind: 'refused', why: 'it returned 200 without a secret' };
+const NO_WEBHOOK = { kind: 'lost', why: 'it returned 200, but the answer has no webhook' };
 
 it.each<[number, string, object]>([
   [200, '{"url":"https://a.example","secret":"5ec4e7"}', { kind: 'accepted', secret: '5ec4e7' }],
@@ -167,11 +167,11 @@ it.each<[number, string, object]>([
   [200, '{"ok":true}', NO_WEBHOOK],
   [200, '[]', NO_WEBHOOK],
   [200, '[["https://a.example"]]', NO_WEBHOOK],
-  [200, '<html>secret</html>', { kind: 'lost', why: 'it was answered 200, but the body is not JSON' }],
+  [200, '<html>secret</html>', { kind: 'lost', why: 'it returned 200, but the body is not JSON' }],
   [204, '', { kind: 'lost' }],
   ...[302, 400, 401, 402, 404, 405, 422].map(refusedBy('refused')),
   ...[408, 425, 429, 500, 503].map(refusedBy('lost')),
-  [503, '', { kind: 'lost', why: 'it was answered 503' }],
+  [503, '', { kind: 'lost', why: 'it returned 503' }],
 ])('the answer to a registration %i %j means: %j', (status, text, outcome) => {
   expect(outcomeOf({ status, text, words: text })).toMatchObject(outcome);
 });
@@ -181,6 +181,6 @@ function refusedBy(kind: string) {
   return (status: number): [number, string, object] => [
     status,
     'no credits',
-    { kind, why: `it was answered ${status}: no credits` },
+    { kind, why: `it returned ${status}: no credits` },
   ];
 }

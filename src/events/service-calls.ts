@@ -55,7 +55,7 @@ const DOCUMENTED = new Set(['object', 'active', 'event_types']);
 export async function askWhatIsRegistered(service: WebhookService, stop: AbortSignal): Promise<Seen> {
   const answer = await service({ method: 'GET', route: WEBHOOKS, stop });
   if (answer === undefined) throw new Error(`GET ${WEBHOOKS} was not sent`);
-  if (answer.status >= 300 && answer.status !== 404) throw new Error(`GET ${WEBHOOKS} was ${toldBy(answer)}`);
+  if (answer.status >= 300 && answer.status !== 404) throw new Error(`GET ${WEBHOOKS} ${toldBy(answer)}`);
   return readWebhook(answer);
 }
 
@@ -92,7 +92,7 @@ type Fields = Readonly<Record<string, unknown>>;
 export function readWebhook({ status, text }: Pick<ServiceAnswer, 'status' | 'text'>): Seen {
   if (status === 404 || status === 204) return 'none';
   // A partial or unfinished answer would have another program's webhook replaced.
-  if (status !== 200) throw new MalformedAnswer(`it was answered ${status}: only a 200 says what is registered`);
+  if (status !== 200) throw new MalformedAnswer(`it returned ${status}, but only a 200 says what is registered`);
   const value = parsed(text);
   if (value === null) return 'none';
   refuseRepeatedNames(text);
@@ -108,24 +108,24 @@ export function outcomeOf(answer: ServiceAnswer): RegistrationOutcome {
   if (status >= 200 && status < 300) {
     try {
       const source = sourceIn(parsed(text), text);
-      if (source === undefined) throw new MalformedAnswer('the answer holds no webhook');
+      if (source === undefined) throw new MalformedAnswer('the answer has no webhook');
       const { secret } = JSON.parse(source) as Fields;
       // Deliveries can't be verified, and another request would be answered alike.
       if (typeof secret !== 'string' || secret === '')
-        return { kind: 'refused', why: `it was answered ${status}, without a secret` };
+        return { kind: 'refused', why: `it returned ${status} without a secret` };
       return { kind: 'accepted', secret, seen: seenIn(source) };
     } catch (error) {
       if (!(error instanceof MalformedAnswer)) throw error;
-      return { kind: 'lost', why: `it was answered ${status}, but ${messageOf(error)}` };
+      return { kind: 'lost', why: `it returned ${status}, but ${messageOf(error)}` };
     }
   }
   const isLost = [408, 425, 429].includes(status) || status >= 500;
-  return { kind: isLost ? 'lost' : 'refused', why: `it was ${toldBy(answer)}` };
+  return { kind: isLost ? 'lost' : 'refused', why: `it ${toldBy(answer)}` };
 }
 
-/** `answered 402: no credits` */
+/** `returned 402: no credits` */
 function toldBy({ status, words }: ServiceAnswer): string {
-  return `answered ${status}${words === '' ? '' : `: ${words}`}`;
+  return `returned ${status}${words === '' ? '' : `: ${words}`}`;
 }
 
 /** The errors quote nothing: the text may hold a secret. */

@@ -42,7 +42,7 @@ export function createWebhookServer(
     const encoding = headers['content-encoding']?.trim().toLowerCase() ?? '';
     if (encoding !== 'identity' && encoding !== '') {
       notes.say('warn', 'encoding', `a delivery was compressed (${encoding.slice(0, 20)}), and refused`);
-      return answer(415, 'compressed bodies are not taken');
+      return answer(415, 'compressed bodies are not accepted');
     }
     return receiver.receive({ userId, headers, body });
   };
@@ -108,14 +108,14 @@ export function listenProblem(
   const { host, port, what, hostVariable, portVariable } = listener;
   if (code === 'EADDRINUSE') {
     return new Unusable(
-      `the address ${host}:${port} for ${what} is in use (by another research-mirror?): set ${portVariable} to a free port`,
+      `the address ${host}:${port} for ${what} is in use (by another research-mirror?). Set ${portVariable} to a free port`,
     );
   }
   if (code === 'EACCES') {
-    return new Unusable(`port ${port} for ${what} may not be opened: set ${portVariable} to one above 1023`);
+    return new Unusable(`this user may not open port ${port} for ${what}. Set ${portVariable} to one above 1023`);
   }
   if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND' || code === 'EAI_AGAIN') {
-    return new Unusable(`${host} for ${what} is no address of this machine: set ${hostVariable}`);
+    return new Unusable(`${host} for ${what} is not an address of this machine. Set ${hostVariable}`);
   }
   return new Error(`${host}:${port} can't be listened on for ${what}`, { cause: error });
 }

@@ -282,7 +282,7 @@ export async function deleteRows(
   const deleted = Number(numAffectedRows ?? 0n);
   if (deleted !== keys.length) {
     throw new NotDeleted(
-      `${table.name}: ${keys.length} rows were to be deleted, ${deleted} were: a trigger or a rule keeps the others`,
+      `${table.name}: ${deleted} of ${keys.length} rows were deleted: a trigger or a rule keeps the others`,
     );
   }
   await countRows(trx, scope, -deleted, hard ? 0 : deleted);

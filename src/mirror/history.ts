@@ -44,7 +44,7 @@ export async function archiveRows(
         and t._deleted_at is null offset 0) as t`;
   const archived = Number(result.numAffectedRows ?? 0n);
   if (archived !== keys.length) {
-    throw new Error(`${table.name}: ${keys.length} versions were to be archived, ${archived} were there`);
+    throw new Error(`${table.name}: ${archived} of ${keys.length} versions were archived`);
   }
 }
 

@@ -194,9 +194,9 @@ export async function throwUnlessAt(trx: Db, scope: Scope, after: number): Promi
     where t._user_id = ${scope.userId}::bigint and ${ofScope('t', scope)}`;
   const last = Number(rows[0]?.last ?? -1);
   if (last === after) return;
-  const which = `${scopeName(scope)}: observation ${after} was committed last`;
-  if (last < after) throw new DatabaseWentBack(`${which}, and is not there any more`, 'commits');
-  throw new Superseded(`${which} by this process, and ${last} is there by now`);
+  const which = `${scopeName(scope)}: this process committed observation ${after} last`;
+  if (last < after) throw new DatabaseWentBack(`${which}, but it is gone`, 'commits');
+  throw new Superseded(`${which}, but the last one is now ${last}`);
 }
 
 /** JSON, as text first: a driver that encodes strings as JSON would write a JSON string. */

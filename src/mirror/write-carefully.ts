@@ -87,7 +87,7 @@ export async function writeCarefully(
 
 /** Why Postgres refused rows. */
 export function reasonOf(error: unknown): string {
-  if (error instanceof RowsNotWritten) return 'it wrote no row and did not say why; a trigger may leave it out';
+  if (error instanceof RowsNotWritten) return 'it wrote no row and gave no reason; a trigger may discard it';
   const state = sqlState(error);
   // Postgres quotes some values in full.
   const words = messageOf(error).slice(0, LONGEST_REASON).toWellFormed();

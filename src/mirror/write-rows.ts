@@ -62,7 +62,7 @@ export async function writeRows(trx: Db, write: RowWrite, rows: readonly RowPayl
   if (written !== rows.length) {
     // Worded as a refusal: `status` recognises the cause by this text (problems.ts).
     throw new RowsNotWritten(
-      `the database refuses (02000 ${table.name}: ${rows.length} rows were sent, ${written} were written): a rule or trigger of the table takes them away`,
+      `the database refuses (02000 ${table.name}: ${written} of ${rows.length} rows were written): a rule or trigger of the table discards the others`,
     );
   }
 }

@@ -119,7 +119,7 @@ export class OutcomeUnknown extends LeaseLost {}
 /** An operator took the account out of the mirror. */
 export class AccountRetired extends LeaseLost {
   constructor(userId: string) {
-    super(`account ${userId} is retired: "research-mirror accounts retire ${userId} --undo" takes it back`);
+    super(`account ${userId} is retired. To mirror it again: "research-mirror accounts retire ${userId} --undo"`);
   }
 }
 

@@ -45,7 +45,7 @@ export function readKey(keyType: KeyType, source: string | undefined): KeyReadin
   }
   const text = typeof value === 'number' ? source.trim() : value;
   if (keyType === 'bigint') {
-    if (!/^-?\d{1,19}$/.test(text)) return { problem: 'has a cursor ID that is no 64-bit integer' };
+    if (!/^-?\d{1,19}$/.test(text)) return { problem: 'has a cursor ID that is not a 64-bit integer' };
     const integer = BigInt(text);
     if (integer < INT8_MIN || integer > INT8_MAX) return { problem: 'has a cursor ID beyond 64 bits' };
     return { key: integer.toString() };

@@ -175,7 +175,7 @@ export class Privacy {
       ? (JSON.parse(value) as string)
       : canonicalText(value, undefined, (number) => shortest(jsonbNumber(number)));
     const key = this.#settings.hashKey;
-    if (key === undefined) throw new RangeError('fields are to be hashed without a key');
+    if (key === undefined) throw new RangeError('fields can’t be hashed without a key');
     return `"${createHmac('sha256', key.reveal()).update(text).digest('hex')}"`;
   }
 }

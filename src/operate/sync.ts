@@ -130,7 +130,7 @@ export async function showPass<
   const collections = report.collections.map((each) => ({ ...each, error: each.error && scrub(each.error) }));
   const text = json ? `${JSON.stringify(report)}\n` : describe({ ...report, collections }, widthOfTerminal(shell.out));
   shell.out.write(scrub(text));
-  for (const { key, error } of report.unknownKeys) complain(shell, `API key ${key}…: ${error}; ${SET_A_KEY}`);
+  for (const { key, error } of report.unknownKeys) complain(shell, `API key ${key}…: ${error}. ${SET_A_KEY}`);
   return report;
 }
 

@@ -66,18 +66,20 @@ export async function setOrigin(trx: Db, userId: string, origin: string): Promis
 /** Message: why the account is not read from `origin`. */
 export function otherService(userId: string, stored: string, origin: string): string {
   return (
-    `account ${userId} was mirrored from ${stored}, not ${origin}: nothing is asked or written for it; ` +
-    `set MIRROR_API_URL back, or where the service has moved there: "research-mirror accounts move ${userId}"`
+    `account ${userId} was mirrored from ${stored}, not ${origin}: nothing is requested or written for it. ` +
+    `Set MIRROR_API_URL back. If the service has moved: "research-mirror accounts move ${userId}"`
   );
 }
 
 /** Message: why the key is not the account's, and the remedy. @param provenAt time of the last proof that it was */
 export function otherOwner(userId: string, keyHash: string, owner: string, provenAt?: Date): string {
   const since =
-    provenAt === undefined ? '' : ` (rows with a _changed_at from ${provenAt.toISOString()} on may be the other’s)`;
+    provenAt === undefined
+      ? ''
+      : ` (rows with a _changed_at since ${provenAt.toISOString()} may belong to the other account)`;
   return (
-    `API key ${keyHash.slice(0, 8)}… answers for account ${owner}, not ${userId}${since}: ` +
-    `set the right MIRROR_API_KEY, or where it is right: "research-mirror accounts move ${userId}"`
+    `API key ${keyHash.slice(0, 8)}… belongs to account ${owner}, not ${userId}${since}. ` +
+    `Set the right MIRROR_API_KEY. If the key is right: "research-mirror accounts move ${userId}"`
   );
 }
 

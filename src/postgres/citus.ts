@@ -31,10 +31,11 @@ export const LEFT_BEHIND: readonly CopiedTable[] = [
 const OLDEST_CITUS = 12;
 
 const REMEDY =
-  'Distributing needs a coordinator and at least one worker: packages of Citus on each node, ' +
-  "shared_preload_libraries = 'citus', a restart, and in this database's namesake on each node CREATE EXTENSION citus; " +
-  "then, here, SELECT citus_set_coordinator_host('HOST', PORT) and SELECT citus_add_node('WORKER', PORT) for each " +
-  'worker (docs/citus.md, "Distribute a mirror, step by step")';
+  'Distributing needs a coordinator and at least one worker. On each node, install the packages of Citus, set ' +
+  "shared_preload_libraries = 'citus', restart, and run CREATE EXTENSION citus in the database of this name. " +
+  "Then run here SELECT citus_set_coordinator_host('HOST', PORT) and, for each worker, " +
+  "SELECT citus_add_node('WORKER', PORT) " +
+  '(docs/citus.md, "Distribute a mirror, step by step")';
 
 /** An error thrown before anything is changed. */
 export function refused(why: string, remedy: string): Unusable {
@@ -76,8 +77,8 @@ async function checkReach(db: Db): Promise<void> {
     from citus_check_cluster_node_health() where result is not true`;
   if (rows.length === 0) return;
   throw refused(
-    `nodes of the cluster do not reach each other as this login (${rows.map(({ between }) => between).join(', ')})`,
-    'Start them, or let the login in (pg_hba.conf, pg_dist_authinfo), and say it again',
+    `nodes of the cluster can’t reach each other with this login (${rows.map(({ between }) => between).join(', ')})`,
+    'Start them, or let the login in (pg_hba.conf, pg_dist_authinfo), and run the command again',
   );
 }
 
@@ -108,7 +109,7 @@ async function checkClocks(db: Db, workers: readonly string[]): Promise<void> {
   if (wrong.size === 0) return;
   throw refused(
     `clocks of the cluster's nodes differ by more than ${MOST_SKEW} ms from the coordinator's (${[...wrong.values()].join(', ')})`,
-    'Have all of them follow the same time servers (NTP, for example chrony), and say it again',
+    'Have all of them follow the same time servers (NTP, for example chrony), and run the command again',
   );
 }
 

@@ -132,7 +132,7 @@ async function sendingAtOnce(executor: QueryExecutor): Promise<QueryExecutor> {
 /** The row of a statement that always gives one. @throws RangeError: a defect of ours */
 export function onlyRow<Row>({ rows }: QueryResult<Row>): Row {
   const [row] = rows;
-  if (row === undefined) throw new RangeError('a statement that always gives a row gave none');
+  if (row === undefined) throw new RangeError('a statement that always returns a row returned none');
   return row;
 }
 

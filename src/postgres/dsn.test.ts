@@ -51,7 +51,7 @@ describe('readDsn', () => {
 
   it('quotes no part of a URL that it can’t read', () => {
     expect(() => readDsn('postgres://me:secret@[broken/d', {})).toThrow(
-      /^DATABASE_URL can’t be read as a URL: postgres:\/\/user:password@host:5432\/database$/,
+      /^DATABASE_URL is not a valid URL\. Write it as postgres:\/\/user:password@host:5432\/database$/,
     );
   });
 });
@@ -62,7 +62,7 @@ it('this process’s user is the database’s user; without a name the error has
     throw new Error('ENOENT: no such file or directory, uv_os_get_passwd');
   };
   expect(() => systemUser(nameless)).toThrow(Unusable);
-  expect(() => systemUser(nameless)).toThrow(/put the user into DATABASE_URL, or set PGUSER$/);
+  expect(() => systemUser(nameless)).toThrow(/Put the user into DATABASE_URL, or set PGUSER$/);
 });
 
 const folder = mkdtempSync(join(tmpdir(), 'tls-'));
@@ -98,15 +98,15 @@ describe('tlsWays', () => {
   it.each([
     [
       { sslmode: 'verify-full', sslrootcert: join(folder, 'none') },
-      /file that sslrootcert in DATABASE_URL names can't be read: ENOENT/,
+      /file of sslrootcert in DATABASE_URL can't be read: ENOENT/,
     ],
     [
       { sslmode: 'verify_full', sslrootcert: root },
-      'sslmode has no value "verify_full" (DATABASE_URL, PG…): take disable',
+      'sslmode (DATABASE_URL, PG…) can’t be "verify_full". Use one of disable',
     ],
-    [{ ssl_min_protocol_version: '1.3' }, 'take TLSv1, TLSv1.1'],
+    [{ ssl_min_protocol_version: '1.3' }, 'Use one of TLSv1, TLSv1.1'],
     [{ sslnegotiation: 'direct' }, 'needs sslmode=require'],
-    [{ sslmode: 'require', sslnegotiation: 'Direct' }, 'take postgres, direct'],
+    [{ sslmode: 'require', sslnegotiation: 'Direct' }, 'Use one of postgres, direct'],
   ])('refuses %j, with the remedy', (parameters, message) => {
     expect(() => tlsWays(parameters)).toThrow(message);
   });

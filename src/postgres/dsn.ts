@@ -29,7 +29,7 @@ export function readDsn(url: string, variables: PgVariables) {
   try {
     parsed = parse(`${base}?${rest}`);
   } catch {
-    throw new Unusable('DATABASE_URL can’t be read as a URL: postgres://user:password@host:5432/database');
+    throw new Unusable('DATABASE_URL is not a valid URL. Write it as postgres://user:password@host:5432/database');
   }
   const given = (value: string | null | undefined, variable: string): string | undefined =>
     [value, variables[variable]].find((text) => typeof text === 'string' && text !== '') ?? undefined;
@@ -54,8 +54,8 @@ export function systemUser(name: () => string = () => userInfo().username): stri
     return name();
   } catch {
     throw new Unusable(
-      `the database's user is not known, since user ID ${process.getuid?.() ?? ''} has no name on this machine: ` +
-        'put the user into DATABASE_URL, or set PGUSER',
+      `the database's user is unknown: user ID ${process.getuid?.() ?? ''} has no name on this machine. ` +
+        'Put the user into DATABASE_URL, or set PGUSER',
     );
   }
 }
@@ -114,7 +114,7 @@ function oneOf<const T extends string>(known: readonly T[], name: string, value:
   const found = known.find((each) => each === value);
   if (found !== undefined) return found;
   const given = JSON.stringify(value.slice(0, 40));
-  throw new Unusable(`${name} has no value ${given} (DATABASE_URL, PG…): take ${known.join(', ')}`);
+  throw new Unusable(`${name} (DATABASE_URL, PG…) can’t be ${given}. Use one of ${known.join(', ')}`);
 }
 
 /** The user's root certificate for all servers. A user with neither HOME nor a name has none. */
@@ -132,6 +132,6 @@ function contentOf(name: keyof TlsParameters, { [name]: file }: TlsParameters): 
   try {
     return readFileSync(file, 'utf8');
   } catch (error) {
-    throw new Unusable(`the file that ${name} in DATABASE_URL names can't be read: ${messageOf(error)}`);
+    throw new Unusable(`the file of ${name} in DATABASE_URL can't be read: ${messageOf(error)}`);
   }
 }

@@ -149,10 +149,7 @@ export async function fenced<T, R = undefined>(
           throw new DatabaseWentBack('a standby took over, or a backup was restored', 'timeline');
         }
         if (ownership.changeIds === undefined ? wentBack : !ownership.changeIds.includes(changeId)) {
-          throw new DatabaseWentBack(
-            `account ${userId}: what this process committed last is not there any more`,
-            'commits',
-          );
+          throw new DatabaseWentBack(`account ${userId}: the last commit of this process is gone`, 'commits');
         }
         const from = { changeId, createdAt, recovery };
         const now = new Date(Number(row.micros) / 1000);
@@ -177,16 +174,15 @@ export async function fenced<T, R = undefined>(
       }
       if ('result' in done) return done.result;
       const { steppedBy } = done;
-      throw new ClockStepped(`account ${userId}: ${wordsOfStep(steppedBy)}: it is opened again`, steppedBy);
+      throw new ClockStepped(`account ${userId} is opened again: ${wordsOfStep(steppedBy)}`, steppedBy);
     } catch (error) {
       if (error instanceof DatabaseWentBack || error instanceof ClockStepped) ownership.over = error;
       if (moved === undefined || !(error instanceof DatabaseUnavailable)) throw error;
       ownership.changeIds = [moved.from.changeId, moved.to.changeId];
       db.known.commits.set(userId, moved.from);
-      throw new OutcomeUnknown(
-        `account ${userId}: a commit was not answered, so it is not known whether it took place: the account is opened anew`,
-        { cause: error },
-      );
+      throw new OutcomeUnknown(`account ${userId} is opened again: a commit got no answer, so its outcome is unknown`, {
+        cause: error,
+      });
     }
   });
 }
@@ -199,7 +195,7 @@ async function whyNotOwner(trx: Db, { userId, token }: Fence): Promise<LeaseLost
   if (rows[0]?.retired === true) return new AccountRetired(userId);
   const why = rows[0]?.free === true ? 'was taken from this process' : 'has another owner now';
   return rows[0]?.gone === true
-    ? new DatabaseWentBack(`account ${userId}: that this process took it is not there any more`, 'commits')
+    ? new DatabaseWentBack(`account ${userId}: the takeover by this process is gone`, 'commits')
     : new LeaseLost(`account ${userId} ${why}: this process writes nothing more for it`);
 }
 

@@ -55,7 +55,7 @@ export function compareFingerprints(before: Fingerprint, now: Fingerprint) {
   } else if (differ(before.timeline, now.timeline)) {
     another.push('it was restored from a backup, or a standby took over');
   } else if (differ(before.directory, now.directory)) {
-    another.push('its files lie in another folder');
+    another.push('its files are in another folder');
   }
   if (before.database !== now.database) another.push('it is another database');
   else if (before.table !== now.table) another.push('its tables were restored');

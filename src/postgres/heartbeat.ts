@@ -102,7 +102,7 @@ export function createHeartbeat(options: HeartbeatOptions) {
           if (!failing) {
             failedAt = interruptedAt;
             log.warn(
-              `${messageOf(error)}; nothing is mirrored meanwhile, nothing is lost, and it goes on by itself. See that the PostgreSQL server runs: "research-mirror doctor" says what is wrong`,
+              `${messageOf(error)}. Mirroring waits and continues by itself; nothing is lost. Check that the PostgreSQL server runs: "research-mirror doctor" says what is wrong`,
             );
           }
           failing = true;

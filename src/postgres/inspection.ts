@@ -54,8 +54,8 @@ export async function whatIsMissing(db: Db, folder: string, views = true): Promi
   });
   if (left.length === 0) return undefined;
   return (
-    `the mirror lacks ${named(left)}: bring it back, under its name or from a backup, since no migration ` +
-    'makes it again; else mirror from the beginning into another MIRROR_SCHEMA'
+    `the mirror lacks ${named(left)}, and no migration creates it again. ` +
+    'Bring it back, under its name or from a backup, or mirror from the beginning into another MIRROR_SCHEMA'
   ).replaceAll('{schema}', db.schema);
 }
 
@@ -79,11 +79,11 @@ export async function missingRights(db: Db, folder: string, writes = false) {
       select c.oid, relkind, relowner, nspname, relname, used, format('%I.%I', nspname, relname) as name
       from pg_class c join place on place.oid = relnamespace
       where relkind in ('r', 'p', 'v') and (nspname = ${db.stateSchema} or relname = any(${own}::text[])))
-    select 'may make no schema in the database' as lack, '' as name,
+    select 'may not create a schema in the database' as lack, '' as name,
       format('grant connect, create on database %I to %I;', current_database(), current_user) as sql
     where not has_database_privilege(current_database(), 'create') and (select count(*) < 2 from place)
     union all
-    select 'can make nothing in the schema', format('%s of %s', nspname, nspowner::regrole),
+    select 'may not create anything in the schema', format('%s of %s', nspname, nspowner::regrole),
       format('grant usage, create on schema %I to %I;', nspname, current_user)
     from place where not (used and made)
     union all

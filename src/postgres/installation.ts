@@ -122,7 +122,7 @@ async function checkInstallation(
       ...(difference?.another.length === 0 && seen.nodes.some((node) => hasNewTimeline(row.nodes, node))
         ? ['a server that holds accounts was restored from a backup, or its standby took over']
         : []),
-      ...(isSetBack(row, last?.aliveAt) ? ['what this daemon wrote last is not there any more: it was set back'] : []),
+      ...(isSetBack(row, last?.aliveAt) ? ['it lost the last writes of this daemon'] : []),
     ];
     const newHost = difference?.newHost === true && host !== 'same';
     const atRisk = stake.open || stake.registered;
@@ -131,7 +131,7 @@ async function checkInstallation(
       another.length > 0
         ? `this is not the database that was here before: ${another.join(', ')}`
         : newHost && host === 'copy'
-          ? `the database is reached at another host than before (${seen.fingerprint.hosts.join(', ')}): it may be a copy`
+          ? `the database has another host than before (${seen.fingerprint.hosts.join(', ')}): it may be a copy`
           : undefined;
     // Later, the process's own commits show whether any are lost. (Claims never are: they are on disk.)
     const crashed = last?.aliveAt === undefined && before && mayLackCommits(before, seen.fingerprint);
@@ -160,10 +160,9 @@ async function checkInstallation(
   });
 }
 
-const CRASHED = 'the server crashed while synchronous_commit was off: what was answered last may not be there any more';
+const CRASHED = 'the server crashed while synchronous_commit was off: the last commits may be lost';
 
-const UNKNOWN_ORIGIN =
-  'they were there before any daemon had seen this database: they may have been sent from another one';
+const UNKNOWN_ORIGIN = 'they were here before any daemon saw this database: they may have been sent from another one';
 
 /** Whether this process's last sign of life is lost. */
 function isSetBack(row: Pick<InstallationRow, 'alive_at'>, lastAliveAt: Date | undefined): boolean {
@@ -196,11 +195,11 @@ async function atStake(trx: Db) {
 
 /** Why queued submissions are on hold after a gap (ms). A submission that is being sent is never sent again. */
 function afterGap(gap: number): string {
-  return `by the database’s clock no daemon was running for ${Math.floor(gap / 60_000)} minutes while submissions were queued: the database may have been set back`;
+  return `no daemon ran for ${Math.floor(gap / 60_000)} minutes by the database’s clock while submissions were queued: the database may have been restored`;
 }
 
 /** Why the original's queued submissions are not sent. */
-const COPIED = 'this mirror is a copy: what was queued may have been sent by the one from which it was taken';
+const COPIED = 'this mirror is a copy: the original may have sent what was queued';
 
 /**
  * Makes a copy a database of its own, in the transaction that copied the rows: it is on hold, all accounts are reread,
@@ -247,10 +246,10 @@ export function createInstallation(
     const found = result.hold;
     if (found !== undefined && hold === undefined) {
       log.warn(
-        `what was queued is held: ${found.why}. Where none of it was sent: "research-mirror submissions release"`,
+        `queued submissions are on hold: ${found.why}. If none of them was sent: "research-mirror submissions release"`,
       );
     }
-    if (found === undefined && hold !== undefined) log.info('what was held is sent');
+    if (found === undefined && hold !== undefined) log.info('the hold is over: submissions are sent');
     hold = found;
   };
 

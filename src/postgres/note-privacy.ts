@@ -32,8 +32,8 @@ export async function notePrivacy(
     const ours = hashes ? privacy.keyFingerprint : key;
     if (key !== undefined && key !== ours) {
       throw new Unusable(
-        `MIRROR_HASH_KEY is another key than the one under which fields were hashed: set that one again. To go on with ` +
-          `the new one, where nobody joins with older hashes: update "${db.stateSchema}".installation set hash_key = null`,
+        `MIRROR_HASH_KEY is not the key that fields were hashed with. Set that key again. To continue with ` +
+          `the new one, if no query joins with older hashes: update "${db.stateSchema}".installation set hash_key = null`,
       );
     }
     await trx.sql`
@@ -60,11 +60,11 @@ export async function notePrivacy(
     );
     const where = paths.map((path) => `jsonb_path_exists(_raw, '${path.replaceAll("'", "''")}', silent => true)`);
     log.info(
-      `${name}: ${rows} with fields that are not to be stored: the next full walk ` +
-        'takes them out, without a new version. History, deleted rows, received events and ended submissions keep what ' +
-        `they have. What removes versions with it: delete from "${db.schema}".${name}_history where ${where.join(' or ')}; ` +
-        'the rest: docs/privacy.md, "Remove a field that should never have been stored"' +
-        (hashed.length === 0 ? '' : '. Of hashed fields no _domain is made'),
+      `${name}: ${rows} with fields that must not be stored. The next full walk ` +
+        'removes the fields, without a new version. History, deleted rows, received events and ended submissions keep ' +
+        `them. To delete versions that have them: delete from "${db.schema}".${name}_history where ${where.join(' or ')}; ` +
+        'for the rest: docs/privacy.md, "Remove a field that should never have been stored"' +
+        (hashed.length === 0 ? '' : '. Hashed fields give no _domain'),
     );
   }
 }

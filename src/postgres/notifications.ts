@@ -115,7 +115,7 @@ export function createWakeups(options: WakeupOptions): Service {
         signal.throwIfAborted();
         // If the database is away, the heartbeat warns.
         if (!failing && !isDatabaseDown(error)) {
-          log.warn(`wake-ups: ${messageOf(error)}; looking each second until the database answers`);
+          log.warn(`wake-ups: ${messageOf(error)}. Looking each second until the database answers`);
         }
         failing = true;
       }
@@ -124,7 +124,7 @@ export function createWakeups(options: WakeupOptions): Service {
       await clock.sleep(POLL, signal);
     }
     log.info(
-      'LISTEN delivers nothing here (a transaction pooler?): looking each second instead; DATABASE_URL_DIRECT helps',
+      'LISTEN delivers nothing here (a transaction pooler?): looking each second instead. Set DATABASE_URL_DIRECT to connect past the pooler',
     );
     for (;;) {
       onWake(false);

@@ -94,7 +94,7 @@ export async function openMirrorPatiently(
       options.onFailure(error);
       const message = messageOf(error);
       options.log[message === said ? 'debug' : 'warn'](
-        `${message}; tried again in ${waitMs / 1000} s, and then at least each 30 s. "research-mirror doctor" says what is wrong`,
+        `${message}. Retrying in ${waitMs / 1000} s, then at least every 30 s. "research-mirror doctor" says what is wrong`,
       );
       said = message;
       await options.clock.sleep(waitMs, options.signal);
@@ -134,7 +134,7 @@ export function leftMigrations(
   return service('left migrations', async ({ signal, ready }) => {
     ready();
     for (let why = waiting, said = ''; why !== undefined;) {
-      if (why !== said) log.info(`${why}; looked at again each ${LOOK_MS / 1000} s`);
+      if (why !== said) log.info(`${why}. Checked again every ${LOOK_MS / 1000} s`);
       said = why;
       await clock.sleep(LOOK_MS, signal);
       why = await bringUp(config, direct, given).catch(messageOf);

@@ -223,7 +223,7 @@ export class Connection implements DatabaseConnection {
   }
 
   streamQuery(): never {
-    throw new RangeError('nothing is read by a cursor');
+    throw new RangeError('queries are not streamed');
   }
 
   async #send(text: string, parameters: readonly unknown[] = []): Promise<pg.QueryResult> {
@@ -275,7 +275,7 @@ export async function throwIfMisread(db: Db): Promise<void> {
   const [found] = rows;
   if (found === undefined) return;
   throw new Unusable(
-    `the database's user has ${found.name} = ${found.value}: ${found.why}. Nothing was touched; say "${found.remedy}", then start again`,
+    `the database's user has ${found.name} = ${found.value}: ${found.why}. Nothing was touched. Run "${found.remedy}", then start again`,
   );
 }
 

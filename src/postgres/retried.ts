@@ -56,7 +56,7 @@ export async function retried<T>(options: Retrying, work: (trx: Db) => Promise<T
       if (!isLock && (isLast || raced?.test(state) !== true)) throw error;
       over.abort();
       holder = (await watching) ?? holder;
-      const message = `${failure}: ${holder} keeps a lock that the change of schema "${db.schema}" needs`;
+      const message = `${failure}: ${holder} holds a lock that the change of schema "${db.schema}" needs`;
       if (isLast) throw new DatabaseUnavailable(message, { cause: error });
     } finally {
       over.abort();

@@ -46,7 +46,7 @@ it('migrate refuses a PostgreSQL that is too old, and sends it nothing else', as
     },
   });
   const options = { db: new Db(kysely, 'mirror'), folder: MIGRATIONS, version: '0.2.0', clock: systemClock };
-  const refusal = 'the database is PostgreSQL 14.23: research-mirror needs 15 or newer. Nothing was touched.';
+  const refusal = 'the database is PostgreSQL 14.23, but research-mirror needs 15 or newer. Nothing was touched.';
   await expect(migrate(options)).rejects.toThrow(refusal);
   await expect(pendingMigrations(options)).rejects.toThrow(refusal);
   expect(driver.asked).toHaveLength(2);

@@ -40,7 +40,7 @@ export async function migrate(options: MigrateOptions) {
   const { db, folder, version } = options;
   const all = await readMigrations(folder);
   await checkServer(db);
-  const failure = 'the database could not be brought to this version';
+  const failure = 'the database could not be migrated';
   const retrying = { ...options, failure, raced: CREATION_RACE };
   const applied: string[] = [];
   let waiting: string | undefined;
@@ -51,7 +51,7 @@ export async function migrate(options: MigrateOptions) {
     const { name, drops, oldestProgram } = next;
     const waitsFor = async (on: Db): Promise<string | undefined> => {
       const older = drops ? await olderProgram(on, oldestProgram) : undefined;
-      return older && `${name} waits until no program before ${oldestProgram} runs: ${older}`;
+      return older && `${name} waits until no program older than ${oldestProgram} runs: ${older}`;
     };
     waiting = await waitsFor(db);
     if (waiting !== undefined) break;
@@ -190,9 +190,9 @@ async function appliedMigrations(db: Db): Promise<AppliedMigration[]> {
   if (table?.ours !== true) {
     throw new Unusable(
       table === undefined
-        ? `the table ${place}.migration is missing, and the rest of the mirror is there: bring it back, under its name or from a backup. Nothing was touched.`
-        : `the table ${place}.migration of ${table.owner} is something else's: it is no list of migrations. Nothing was touched; ` +
-            `set MIRROR_SCHEMA to another name than "${db.schema}", or move it away.`,
+        ? `the table ${place}.migration is missing, and the rest of the mirror is there. Nothing was touched. Bring it back, under its name or from a backup.`
+        : `the table ${place}.migration of ${table.owner} belongs to another program: it is not a list of migrations. Nothing was touched. ` +
+            `Set MIRROR_SCHEMA to another name than "${db.schema}", or move it away.`,
     );
   }
   // As JSON: in a mirror of 0.1.0 the table lacks the column.
@@ -241,8 +241,8 @@ export function pendingAfter(
   const changed = applied.find((each) => (fileOf(each)?.checksum ?? each.checksum) !== each.checksum);
   if (changed !== undefined) {
     throw new Unusable(
-      `migration ${changed.name} of schema "${schema}" was applied with another text than this program's: ` +
-        'nothing was touched; run the version that made the database, or set MIRROR_SCHEMA to a new schema.',
+      `migration ${changed.name} of schema "${schema}" was applied with another text than this program's. ` +
+        'Nothing was touched. Run the version that made the database, or set MIRROR_SCHEMA to a new schema.',
     );
   }
   const beyond = applied
@@ -251,7 +251,7 @@ export function pendingAfter(
   if (beyond.length > 0) {
     throw new Unusable(
       `the database is newer than this program, research-mirror ${version}: its schema "${schema}" has ${beyond.join(', ')}. ` +
-        'Nothing was touched; run a newer version of research-mirror.',
+        'Nothing was touched. Run a newer version of research-mirror.',
     );
   }
   return all.filter((file) => applied.every((each) => fileOf(each) !== file));
@@ -291,8 +291,8 @@ async function throwIfNamesTaken(trx: Db, folder: string): Promise<void> {
   const named = clashes.slice(0, 5).join(', ');
   const more = clashes.length > 5 ? ` and ${clashes.length - 5} more` : '';
   throw new Unusable(
-    `the place of the mirror is taken by something else: ${named}${more}. Nothing was touched; ` +
-      `set MIRROR_SCHEMA to another name than "${trx.schema}" (the mirror also uses "${trx.schema}_sync"), or move them away.`,
+    `other objects have names that the mirror needs: ${named}${more}. Nothing was touched. ` +
+      `Set MIRROR_SCHEMA to another name than "${trx.schema}" (the mirror also uses "${trx.schema}_sync"), or move them away.`,
   );
 }
 
@@ -305,13 +305,13 @@ export async function checkServer(db: Db): Promise<string> {
   const { number, version, encoding } = onlyRow(found);
   if (number < 150_000) {
     throw new Unusable(
-      `the database is PostgreSQL ${version}: research-mirror needs 15 or newer. Nothing was touched.`,
+      `the database is PostgreSQL ${version}, but research-mirror needs 15 or newer. Nothing was touched.`,
     );
   }
   if (encoding !== 'UTF8') {
     throw new Unusable(
-      `the database's encoding is ${encoding}, which can't hold every text of the service: create one with ` +
-        "encoding 'UTF8' template template0. Nothing was touched.",
+      `the database's encoding is ${encoding}, which can't hold every text of the service. Nothing was touched. ` +
+        "Create a database with encoding 'UTF8' template template0.",
     );
   }
   await throwIfMisread(db);

@@ -26,7 +26,7 @@ describe('databaseError', () => {
     ['53300', DatabaseUnavailable, /max_connections/],
     ['08P01', Error, /pool by transaction/],
     ['28P01', Unusable, /user and password/],
-    ['3D000', Unusable, /create the database/],
+    ['3D000', Unusable, /Create the database/],
     ['42501', Unusable, /docs\/databases\.md/],
     ['42P01', Unusable, /research-mirror migrate/],
   ])('%s has a remedy in its message', (code, kind, remedy) => {
@@ -44,8 +44,8 @@ describe('databaseError', () => {
   it.each([
     [new AggregateError([otherError('ECONNREFUSED', 'connect ECONNREFUSED 127.0.0.1:1')], ''), DatabaseUnavailable, ''],
     [new Error('Connection terminated unexpectedly'), DatabaseUnavailable, ''],
-    [otherError('EPIPE', 'write EPIPE'), Error, /ended at its other end.*the log of.*\(write EPIPE\)$/],
-    [otherError('ECONNRESET', 'write ECONNRESET'), Error, /ended at its other end.*the log of.*\(write ECONNRESET\)$/],
+    [otherError('EPIPE', 'write EPIPE'), Error, /the other end closed.*the log of.*\(write EPIPE\)$/],
+    [otherError('ECONNRESET', 'write ECONNRESET'), Error, /the other end closed.*the log of.*\(write ECONNRESET\)$/],
     [
       otherError('DEPTH_ZERO_SELF_SIGNED_CERT', 'self-signed certificate'),
       Error,
@@ -54,7 +54,7 @@ describe('databaseError', () => {
     [
       otherError('08P01', 'transaction blocks not allowed', { severity: 'ERROR' }),
       Error,
-      'a pooler in front of the database',
+      'A pooler in front of the database',
     ],
   ])('tells what a network, a certificate or a pooler did: %s', (given, kind, words) => {
     const error = databaseError(given);

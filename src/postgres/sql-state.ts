@@ -37,19 +37,19 @@ const TRANSIENT = /^(08...|53...|57P0.|57014|25P0[34]|25006|55P03|40001|40P01|58
 const WHOLE_DATABASE = /^(53...|25006|58...|XX00[12]|3F000|42P01|42703|42883|42501)$/;
 
 const REMEDIES: readonly (readonly [RegExp, string])[] = [
-  [/^(57014|55P03)$/, 'see which session holds the lock: pg_stat_activity, pg_blocking_pids()'],
-  [/^53300$/, 'end sessions that nobody needs, or raise max_connections'],
+  [/^(57014|55P03)$/, 'Find the session that holds the lock: pg_stat_activity, pg_blocking_pids()'],
+  [/^53300$/, 'End sessions that are not needed, or raise max_connections'],
   // Poolers use this code for most of their own errors.
-  [/^08P01$/, 'a pooler in front of the database must pool by transaction or by session, not by statement'],
-  [/^53100$/, 'make room on the disk of the database’s server'],
-  [/^25006$/, 'DATABASE_URL must lead to a server that can be written'],
-  [/^28/, 'check user and password in DATABASE_URL (or PGUSER, PGPASSWORD), and the server’s pg_hba.conf'],
-  [/^3D000$/, 'create the database, or mend its name in DATABASE_URL'],
-  [/^42501$/, 'give the database’s user the right (which it needs: docs/databases.md, "Embedded or your own")'],
+  [/^08P01$/, 'A pooler in front of the database must pool by transaction or by session, not by statement'],
+  [/^53100$/, 'Free space on the disk of the database’s server'],
+  [/^25006$/, 'Point DATABASE_URL to a server that accepts writes'],
+  [/^28/, 'Check user and password in DATABASE_URL (or PGUSER, PGPASSWORD), and the server’s pg_hba.conf'],
+  [/^3D000$/, 'Create the database, or correct its name in DATABASE_URL'],
   [
-    /^(42P01|42703|42883|3F000)$/,
-    '"research-mirror migrate" brings the database to this version, or says what it lacks',
+    /^42501$/,
+    'Grant the missing right to the database’s user (rights that it needs: docs/databases.md, "Embedded or your own")',
   ],
+  [/^(42P01|42703|42883|3F000)$/, 'Run "research-mirror migrate": it migrates the database, or says what is missing'],
 ];
 
 /** Meaning of a driver's error that has neither Node's code nor a SQLSTATE. */
@@ -76,18 +76,18 @@ const TEXTS: readonly (readonly [RegExp, DriverProblem, words?: string])[] = [
   [
     /^The server does not support SSL connections$/,
     'no-tls',
-    'the database does not speak TLS, but sslmode in DATABASE_URL asks for it',
+    'the database does not support TLS, but sslmode in DATABASE_URL requires it',
   ],
   [/^There was an error establishing an SSL connection$/, 'tls'],
   [
     /client password must be a (non-empty )?string$/,
     'no-password',
-    'the database asks for a password, and there is none: put it into DATABASE_URL, PGPASSWORD or ~/.pgpass',
+    'the database requires a password, and none is set. Put it into DATABASE_URL, PGPASSWORD or ~/.pgpass',
   ],
   [
     /^SASL: /,
     'sign-in',
-    "the database's way of signing in can't be used (REASON): mend password_encryption or pg_hba.conf at the server",
+    "the database's authentication method can't be used (REASON). Change password_encryption or pg_hba.conf on the server",
   ],
 ];
 
@@ -111,7 +111,7 @@ export function databaseError(error: unknown): unknown {
   // PostgreSQL itself, since poolers send no `routine`: a statement lacks values.
   if (state === '08P01' && 'routine' in error && error.routine !== undefined) return error;
   const remedy = REMEDIES.find(([pattern]) => pattern.test(state))?.[1];
-  const todo = remedy === undefined ? '' : `: ${remedy}`;
+  const todo = remedy === undefined ? '' : `. ${remedy}`;
   if (TRANSIENT.test(state)) {
     const said = `the database can't do it now (${serverWords(error)})${todo}`;
     return new DatabaseUnavailable(said, { cause: error });
@@ -127,7 +127,7 @@ function connectionError(error: Error): unknown {
   const reason = messageOf(first);
   if (/CERT|^UNABLE_TO_|^ERR_TLS_|^ERR_SSL_/.test(nodeCode(error))) {
     return new Unusable(
-      `the database's certificate is not trusted (${reason}): set sslrootcert to the file of its authority, or mend sslmode in DATABASE_URL`,
+      `the database's certificate is not trusted (${reason}). Set sslrootcert to the file of its authority, or change sslmode in DATABASE_URL`,
       { cause: error },
     );
   }
@@ -140,7 +140,7 @@ function connectionError(error: Error): unknown {
 }
 
 const HUNG_UP =
-  'the connection was ended at its other end, for a reason that stands in the log of the PostgreSQL server, or of a pooler in front of it';
+  'the other end closed the connection; the log of the PostgreSQL server, or of a pooler in front of it, says why';
 
 /** Whether Postgres refused for a reason that concerns the whole database, not a row or a table's own rules. */
 export function concernsWholeDatabase(error: unknown): boolean {

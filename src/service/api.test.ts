@@ -101,10 +101,7 @@ describe('a page', () => {
     const { api, budget } = await apiOf((_, response) => void response.end(huge), {}, limits);
     const refused = await api.page(RESEARCH).catch((error: unknown) => error);
     expect(refused).toBeInstanceOf(AnswerTooLarge);
-    expect(refused).toHaveProperty(
-      'message',
-      'GET /v1/research was answered 200, but the body is larger than 4000 bytes',
-    );
+    expect(refused).toHaveProperty('message', 'GET /v1/research returned 200, but the body is larger than 4000 bytes');
     expect(budget.asked).toHaveLength(1);
     // A single item can't be asked for in parts.
     expect((await api.page({ ...RESEARCH, limit: 1 })).items).toHaveLength(1);
@@ -145,27 +142,27 @@ describe('a page', () => {
       302,
       '',
       RequestRefused,
-      ' (a redirect to https://elsewhere.example; none is followed with a key: does MIRROR_API_URL name the service itself?)',
+      ' (a redirect to https://elsewhere.example, which is not followed with a key). Set MIRROR_API_URL to the service itself',
     ],
   ])('is not asked for again when it is refused: %i %s', async (code, body, kind, words) => {
     const { api, budget } = await apiOf(playing(status(code, body, code === 302 ? REDIRECT : {})));
     const thrown = await api.page(RESEARCH).catch((reason: unknown) => reason);
-    expect(thrown).toEqual(new kind(`GET /v1/research was answered ${code}${words}`, code));
+    expect(thrown).toEqual(new kind(`GET /v1/research returned ${code}${words}`, code));
     expect(thrown).toBeInstanceOf(kind);
     expect(budget.asked).toHaveLength(1);
   });
 
   it.each([
-    [status(503, 'busy'), ServiceError, 'was answered 503: busy'],
-    [status(408), ServiceError, 'was answered 408'],
-    [status(200), MalformedAnswer, 'was answered 200, but the body is empty'],
-    [status(204), MalformedAnswer, 'was answered 204, but only a 200 proves what the service has'],
-    [status(206, PAGE), MalformedAnswer, 'was answered 206, but only a 200 proves what the service has'],
-    [status(200, '{"error":"down"}'), MalformedAnswer, 'was answered 200, but the body is an error: down'],
+    [status(503, 'busy'), ServiceError, 'returned 503: busy'],
+    [status(408), ServiceError, 'returned 408'],
+    [status(200), MalformedAnswer, 'returned 200, but the body is empty'],
+    [status(204), MalformedAnswer, 'returned 204, but only a 200 proves what the service has'],
+    [status(206, PAGE), MalformedAnswer, 'returned 206, but only a 200 proves what the service has'],
+    [status(200, '{"error":"down"}'), MalformedAnswer, 'returned 200, but the body is an error: down'],
     [
       status(200, FALSE_END),
       MalformedAnswer,
-      'was answered 200, but it contradicts itself: it has no item, and "total" is 9',
+      'returned 200, but it contradicts itself: it has no item, but "total" is 9',
     ],
     [
       (request: IncomingMessage) => request.socket.destroy(),
@@ -189,7 +186,7 @@ describe('a page', () => {
   it('shows the key in no error, even if the service repeats it', async () => {
     const answers = playing(status(401, `{"error":"key ${KEY} is unknown"}`), status(200, `{"error":"${KEY}?"}`));
     const { api } = await apiOf(answers, { retries: { ...RETRY_LIMITS, attempts: 1 } });
-    await expect(api.page(RESEARCH)).rejects.toThrow('GET /v1/research was answered 401: key *** is unknown');
+    await expect(api.page(RESEARCH)).rejects.toThrow('GET /v1/research returned 401: key *** is unknown');
     await expect(api.page(RESEARCH)).rejects.toThrow(/the body is an error: \*\*\*\?$/);
   });
 });

@@ -129,7 +129,7 @@ export function createApi(options: ApiOptions): Api {
     const what = `GET ${asked.path}`;
     const size = asked.limit === 1 || asked.large === true ? 'item' : 'page';
     const send = async (signal: AbortSignal, begun: () => void): Promise<HttpAnswer> => {
-      if (asked.mayStart?.() === false) throw new NotSent(new Withheld('not sent: it may not go out now'));
+      if (asked.mayStart?.() === false) throw new NotSent(new Withheld('not sent: it is withheld for now'));
       begun();
       return await transport.get(path, key, signal, size);
     };
@@ -148,7 +148,7 @@ export function createApi(options: ApiOptions): Api {
         const message = messageOf(error);
         // Quotes of the service may have values of private fields.
         const own = privacy?.isOn === true ? message.replace(/(?:: | is "|"[^"]*" is ).*$/s, '') : message;
-        return { error: new Kind(`${what} was answered ${status}, but ${quote(own, scrub)}`) };
+        return { error: new Kind(`${what} returned ${status}, but ${quote(own, scrub)}`) };
       }
     };
     const attempted = async (): Promise<Outcome<T>> => {
@@ -216,7 +216,7 @@ export async function askKeyOwner(
     if (!isCopy(answer.served)) return owner;
   }
   throw new MalformedAnswer(
-    'GET /v1/ping was answered by a cache on the way (Age above 0), which can’t tell whose key this is now: let it pass',
+    'a cache answered GET /v1/ping (Age above 0), so it is unknown whose key this is now. Let GET /v1/ping bypass the cache',
   );
 }
 
@@ -224,7 +224,7 @@ export async function askKeyOwner(
 export function pingedOwner(answer: ObjectAnswer): string {
   const owner = ownerOf(answer);
   if (owner !== undefined) return owner;
-  throw new MalformedAnswer('GET /v1/ping was answered without a user_id that is a 64-bit integer');
+  throw new MalformedAnswer('GET /v1/ping returned no user_id that is a 64-bit integer');
 }
 
 /** The `user_id` of a ping or an account (specification 2.1, 2.2), decimal digits; undefined if there is none. */

@@ -85,7 +85,7 @@ describe('a request that is sent once', () => {
     const answer = await send();
     expect(answer).toMatchObject({ status, text });
     expect(answer?.refusal).toBeInstanceOf(kind);
-    expect(answer?.refusal?.message).toBe(`POST /v1/research/7/sequence was answered ${status}: no, ***`);
+    expect(answer?.refusal?.message).toBe(`POST /v1/research/7/sequence returned ${status}: no, ***`);
     expect([served.count, thrown, exchanges.map((each) => each.status)]).toEqual([1, [], [status]]);
   });
 

@@ -181,7 +181,7 @@ export class OwnerKnown extends Error {
   override readonly name = 'OwnerKnown';
   readonly userId: string;
   constructor(userId: string) {
-    super(`the key is known as account ${userId}'s`);
+    super(`the key belongs to account ${userId}`);
     this.userId = userId;
   }
 }

@@ -124,12 +124,12 @@ describe('a 429', () => {
     const budget = await setup.acquainted();
     answers(429);
     await setup.sendMany(budget, 1);
-    const message = expect.stringContaining('one request each 1.0 s') as string;
+    const message = expect.stringContaining('one request every 1.0 s') as string;
     expect(setup.events).toMatchObject([{ kind: 'refused', message }]);
     await setup.clock.advance(5);
     const next = await setup.budget();
     const group = groupOf(next.snapshot());
-    expect(group).toMatchObject({ size: 58, why: 'a 429 asked to wait' });
+    expect(group).toMatchObject({ size: 58, why: 'waiting after a 429' });
     expect(group?.forMs).toBeGreaterThan(MINUTE);
     answers(200);
     expect(await took(next, 20)).toBeGreaterThan(MINUTE + (19 * MINUTE) / 58);
@@ -159,9 +159,9 @@ describe('which limit counts, why, and for how long', () => {
     await setup.sendMany(budget, 1);
     await setup.sendMany(budget, 1, { group: 'sequence' });
     answers(200);
-    expect(await told(budget)).toMatchObject(both({ why: 'a 429 asked to wait', size: 46 }));
+    expect(await told(budget)).toMatchObject(both({ why: 'waiting after a 429', size: 46 }));
     await setup.clock.advance(2 * MINUTE);
-    const why = '429s in two groups have shown a limit over all endpoints: together they send 46 a minute';
+    const why = '429s in two groups show a limit over all endpoints: together they send 46 a minute';
     const shown = await told(budget);
     expect(shown).toMatchObject(both({ limit: 60, size: 46, why }));
     for (const each of shown) expect(each?.forMs).toBeGreaterThan(DAY - 3 * MINUTE);
@@ -173,7 +173,7 @@ describe('which limit counts, why, and for how long', () => {
     answers(429, { retry: 1 });
     await setup.sendMany(budget, 1);
     await setup.clock.advance(6_000);
-    expect(await told(budget)).toMatchObject(both({ why: 'after a 429, one request goes each 1.3 s' }));
+    expect(await told(budget)).toMatchObject(both({ why: 'one request every 1.3 s after a 429' }));
   });
 
   it('is what others leave, or a lower one', async () => {
@@ -181,11 +181,11 @@ describe('which limit counts, why, and for how long', () => {
     let left = 60;
     answers(200, { limit: 60, left: () => (left -= 4) });
     await setup.sendMany(budget, 10);
-    expect((await told(budget))[0]?.why).toBe('others use 30 of 60');
+    expect((await told(budget))[0]?.why).toBe('other programs use 30 of 60');
     answers(200, { limit: 12 });
     await setup.clock.advance(66_000);
     await setup.sendMany(budget, 1);
-    const lower = { limit: 12, size: 9, why: 'the service names 12 in place of 60' };
+    const lower = { limit: 12, size: 9, why: 'the service allows 12 instead of 60' };
     expect(await told(budget)).toMatchObject(both(lower));
   });
 });

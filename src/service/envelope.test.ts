@@ -46,10 +46,10 @@ describe('readPage', () => {
     ['null', 'the body is null, not an object'],
     ['[]', 'the body is an array, not an object'],
     ['"x"', 'the body is a string, not an object'],
-    ['{}', 'it has neither a data array nor a list beside a has_more'],
-    ['{"data":null,"has_more":false}', 'it has neither a data array nor a list beside a has_more'],
-    ['{"accounts":[{"id":1}]}', 'it has neither a data array nor a list beside a has_more'],
-    ['{"accounts":{"data":[{"id":1}]}}', 'it has neither a data array nor a list beside a has_more'],
+    ['{}', 'it has neither a data array nor a list next to a has_more'],
+    ['{"data":null,"has_more":false}', 'it has neither a data array nor a list next to a has_more'],
+    ['{"accounts":[{"id":1}]}', 'it has neither a data array nor a list next to a has_more'],
+    ['{"accounts":{"data":[{"id":1}]}}', 'it has neither a data array nor a list next to a has_more'],
     ['{"data":[{"job_id":1},7],"has_more":false}', 'item 1 is a number, not an object'],
     ['{"data":[null]}', 'item 0 is null, not an object'],
     ['{"data":[[]]}', 'item 0 is an array, not an object'],
@@ -89,8 +89,8 @@ describe('readPage', () => {
     expect(problems.map((item) => item.problem)).toEqual([
       'has no cursor ID',
       'has a cursor ID that is null',
-      'has a cursor ID that is no 64-bit integer',
-      'has a cursor ID that is no 64-bit integer',
+      'has a cursor ID that is not a 64-bit integer',
+      'has a cursor ID that is not a 64-bit integer',
       'has a cursor ID that is object',
     ]);
   });
@@ -125,23 +125,23 @@ describe('readPage', () => {
     ['"data":[],"data":[]', 'the name "data" occurs twice in an object'],
     [String.raw`"data":[],"d\u0061ta":[]`, 'the name "data" occurs twice in an object'],
     ['"data":[],"has_more":true,"has_more":true', 'the name "has_more" occurs twice in an object'],
-    ['"data":[],"Data":[{"job_id":1}]', `${CONTRADICTION}: "Data" occurs twice in other spellings`],
-    ['"data":[],"has_more":false,"hasMore":true', `${CONTRADICTION}: "hasMore" occurs twice in other spellings`],
-    ['"a":{"data":[],"has_more":false},"has_more":true', `${CONTRADICTION}: "has_more" is true and false`],
+    ['"data":[],"Data":[{"job_id":1}]', `${CONTRADICTION}: "Data" occurs twice in different spellings`],
+    ['"data":[],"has_more":false,"hasMore":true', `${CONTRADICTION}: "hasMore" occurs twice in different spellings`],
+    ['"a":{"data":[],"has_more":false},"has_more":true', `${CONTRADICTION}: "has_more" is both true and false`],
     ['"object":"account","data":[]', 'its "object" is "account", not "list"'],
     ['"object":7,"data":[]', 'its "object" is 7, not "list"'],
     ['"a":{"object":"ping","data":[],"has_more":true}', 'its "object" is "ping", not "list"'],
     ['"a":{"data":[],"has_more":false,"error":"down"}', 'the body is an error: down'],
     ['"data":[],"meta":{"errors":["shard 3"]}', 'the body is an error: shard 3'],
-    ['"data":[],"partial":true', 'it says that it is a part: "partial" is true'],
-    ['"data":[],"isTruncated":"yes"', 'it says that it is a part: "isTruncated" is "yes"'],
-    ['"data":[],"incomplete_results":1', 'it says that it is a part: "incomplete_results" is 1'],
-    ['"data":[],"pagination":{"truncated":true}', 'it says that it is a part: "truncated" is true'],
-    ['"a":{"data":[],"has_more":false},"timed_out":true', 'it says that it is a part: "timed_out" is true'],
-    ['"data":[],"complete":false', 'it says that it is a part: "complete" is false'],
-    ['"data":[],"status":"partial"', 'it says that it is a part: "status" is "partial"'],
-    ['"data":[],"status":503', 'it says that it is a part: "status" is 503'],
-    ['"data":[],"statusCode":206', 'it says that it is a part: "statusCode" is 206'],
+    ['"data":[],"partial":true', 'it says that it is partial: "partial" is true'],
+    ['"data":[],"isTruncated":"yes"', 'it says that it is partial: "isTruncated" is "yes"'],
+    ['"data":[],"incomplete_results":1', 'it says that it is partial: "incomplete_results" is 1'],
+    ['"data":[],"pagination":{"truncated":true}', 'it says that it is partial: "truncated" is true'],
+    ['"a":{"data":[],"has_more":false},"timed_out":true', 'it says that it is partial: "timed_out" is true'],
+    ['"data":[],"complete":false', 'it says that it is partial: "complete" is false'],
+    ['"data":[],"status":"partial"', 'it says that it is partial: "status" is "partial"'],
+    ['"data":[],"status":503', 'it says that it is partial: "status" is 503'],
+    ['"data":[],"statusCode":206', 'it says that it is partial: "statusCode" is 206'],
   ])('takes an answer for no page that says so itself: %s', (inside, reason) => {
     expect(() => page(`{${inside}}`)).toThrow(new MalformedAnswer(reason));
   });
@@ -231,11 +231,11 @@ describe('refuseFalseEnd', () => {
     [empty('', { 'content-range': 'items 0-0/9' }), '"Content-Range" is "9"'],
     [() => refuseFalseEnd('{"a":{"data":[],"has_more":false,"total":9}}', {}), '"total" is 9'],
   ])('refuses an end without an item where a total is above 0: %#', (read, why) => {
-    expect(read).toThrow(new MalformedAnswer(`${CONTRADICTION}: it has no item, and ${why}`));
+    expect(read).toThrow(new MalformedAnswer(`${CONTRADICTION}: it has no item, but ${why}`));
   });
 
   it('refuses one with a cursor to go on with', () => {
-    expect(empty(',"next_cursor":"x"')).toThrow(`${CONTRADICTION}: it has no item, and a next_cursor`);
+    expect(empty(',"next_cursor":"x"')).toThrow(`${CONTRADICTION}: it has no item, but a next_cursor`);
     expect(empty(',"next_cursor":null')).not.toThrow();
   });
 

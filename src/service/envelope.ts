@@ -23,11 +23,11 @@ export function refusal(
 ): ClassifiedError | undefined {
   if (status >= 200 && status < 300) return undefined;
   const said = privacy?.isOn === true ? '' : quote(serviceMessage(text), scrub);
-  const message = `${what} was answered ${status}${said === '' ? '' : `: ${said}`}`;
+  const message = `${what} returned ${status}${said === '' ? '' : `: ${said}`}`;
   if (status === 429) return new RateLimited(message, pauseAfter(readRateHeaders(headers, now)) / 1000);
   if (status >= 500 || status === 408 || status === 425) return new ServiceError(message, status);
   if (status === 401 || status === 403) return new KeyRefused(message, status);
-  const redirect = ` (a redirect to ${redirectHost(headers)}; none is followed with a key: does MIRROR_API_URL name the service itself?)`;
+  const redirect = ` (a redirect to ${redirectHost(headers)}, which is not followed with a key). Set MIRROR_API_URL to the service itself`;
   return new RequestRefused(`${message}${status >= 300 && status < 400 ? redirect : ''}`, status);
 }
 
@@ -131,7 +131,7 @@ export function readPage(text: string, keyField: string, keyType: KeyType): Page
   if (wrong !== -1) throw new MalformedAnswer(`item ${wrong} is ${kind(elements[wrong])}, not an object`);
   const sources = sliceElements(text, path);
   if (sources.length !== elements.length) {
-    throw new MalformedAnswer(`${elements.length} items were parsed, but ${sources.length} stand in the text`);
+    throw new MalformedAnswer(`${elements.length} items were parsed, but the text has ${sources.length}`);
   }
   const items = (elements as readonly JsonObject[]).map((fields, index) =>
     readItem(fields, sources[index] ?? '', keyField, keyType),
@@ -195,18 +195,18 @@ function refuseOtherClaims({ path, envelope, around }: ReturnType<typeof findLis
   for (const beside of aboutAnswer(around)) {
     refuseError(beside);
     const part = Object.entries(beside).find((entry) => saysPart(beside, ...entry));
-    if (part !== undefined) throw new MalformedAnswer(`it says that it is a part: "${part[0]}" is ${show(part[1])}`);
+    if (part !== undefined) throw new MalformedAnswer(`it says that it is partial: "${part[0]}" is ${show(part[1])}`);
   }
   const read = new Set(['object', 'hasmore', 'nextcursor', ...path.map(plain)]);
   for (const one of around) {
     for (const [short, alike] of Map.groupBy(Object.entries(one), ([name]) => plain(name))) {
       if (alike.length === 1 || !read.has(short)) continue;
       if (new Set(alike.map(([, value]) => show(value))).size > 1)
-        throw contradiction(`"${alike.at(-1)?.[0]}" occurs twice in other spellings`);
+        throw contradiction(`"${alike.at(-1)?.[0]}" occurs twice in different spellings`);
     }
   }
   const said = around.map((one) => one['has_more']).filter((value) => typeof value === 'boolean');
-  if (new Set(said).size > 1) throw contradiction('"has_more" is true and false');
+  if (new Set(said).size > 1) throw contradiction('"has_more" is both true and false');
   return said[0];
 }
 
@@ -239,8 +239,8 @@ export function refuseFalseEnd(text: string, headers: AnswerHeaders): void {
       ['Content-Range', headerField(headers, 'content-range')?.split('/').at(-1)],
     ]);
   const more = claims.find(([, value]) => Number(value) > 0);
-  if (more !== undefined) throw contradiction(`it has no item, and "${more[0]}" is ${show(more[1])}`);
-  if (around.some((one) => isTrue(one['next_cursor']))) throw contradiction('it has no item, and a next_cursor');
+  if (more !== undefined) throw contradiction(`it has no item, but "${more[0]}" is ${show(more[1])}`);
+  if (around.some((one) => isTrue(one['next_cursor']))) throw contradiction('it has no item, but a next_cursor');
 }
 
 /** The objects around a page's array, and those in them that describe the answer. */
@@ -299,7 +299,7 @@ function findList(body: JsonObject) {
       });
     });
   const [list, another] = found;
-  if (list === undefined) throw new MalformedAnswer('it has neither a data array nor a list beside a has_more');
+  if (list === undefined) throw new MalformedAnswer('it has neither a data array nor a list next to a has_more');
   if (another !== undefined) {
     throw new MalformedAnswer(`it has several lists (${list.path.join('.')}, ${another.path.join('.')})`);
   }

@@ -102,11 +102,11 @@ export class KeyBudget {
     const together = cause === undefined && this.#learnTogether(group, used, now);
     if (!together) group.pace.learn(cause === undefined ? group.grantedShare(now) : undefined, now);
     const consequences = {
-      others: 'somebody else uses this key, more is left to them',
-      lower: `the service's limit is ${String(group.limit(now))} per 60 s now`,
+      others: 'another program uses this key, so more of the limit is left to it',
+      lower: `the service's limit is now ${String(group.limit(now))} per 60 s`,
       none: together
-        ? `other groups were refused, too: all together send ${String(this.pace.limit)} per 60 s`
-        : `no use of this key explains it, from now on one request each ${seconds(WINDOW_MS / group.size(now))}`,
+        ? `other groups were refused too: together they send ${String(this.pace.limit)} per 60 s`
+        : `no known use of this key explains it: from now on one request every ${seconds(WINDOW_MS / group.size(now))}`,
     };
     const wait = seconds(group.pausedUntil - now);
     return {
@@ -177,20 +177,20 @@ export class KeyBudget {
   /** Which limit counts in place of our share of the specification's, and until when. */
   #boundOf(group: GroupBudget, now: number): readonly [why?: string, until?: number] {
     const paused = Math.max(group.pausedUntil, this.pace.isOn(now) ? this.pausedUntil : -Infinity);
-    if (paused > now) return ['a 429 asked to wait', paused];
+    if (paused > now) return ['waiting after a 429', paused];
     if (this.pace.isOn(now)) {
-      const why = `429s in two groups have shown a limit over all endpoints: together they send ${String(this.pace.limit)} a minute`;
+      const why = `429s in two groups show a limit over all endpoints: together they send ${String(this.pace.limit)} a minute`;
       return [why, this.pace.until];
     }
     if (group.othersUse(now) > 0 && group.size(now) < group.shared(now)) {
-      return [`others use ${String(group.othersUse(now))} of ${String(group.limits.named(now))}`];
+      return [`other programs use ${String(group.othersUse(now))} of ${String(group.limits.named(now))}`];
     }
     if (group.pace.isOn(now)) {
       const each = seconds(WINDOW_MS / group.size(now));
-      return [`after a 429, one request goes each ${each}`, group.pace.until];
+      return [`one request every ${each} after a 429`, group.pace.until];
     }
     const [limit, granted] = [group.limit(now), defaultLimit(group.name)];
-    return limit < granted ? [`the service names ${String(limit)} in place of ${String(granted)}`] : [];
+    return limit < granted ? [`the service allows ${String(limit)} instead of ${String(granted)}`] : [];
   }
 }
 

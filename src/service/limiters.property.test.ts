@@ -105,7 +105,7 @@ it.each<[string, () => Limiter, minutes: number, atLeast: number]>([
     expect(between(outcome.refusedAt, 15 * MINUTE)).toBe(0);
     expect(outcome.refusedAt.length).toBeLessThan(30);
     expect(outcome.sentAt.length / minutes).toBeGreaterThan(atLeast);
-    expect(outcome.events.some((event) => event.message.includes('one request each'))).toBe(true);
+    expect(outcome.events.some((event) => event.message.includes('one request every'))).toBe(true);
   }
 });
 

@@ -5,7 +5,7 @@ import { RateLimited, RequestRefused, ServiceError, TransportError } from '../mo
 import { type GateNews, ServiceGate } from './service-gate.ts';
 
 const NO_ANSWER = new TransportError('GET /v1/lists: here:1 refused the connection (ECONNREFUSED)');
-const MAINTENANCE = new ServiceError('GET /v1/lists was answered 503: maintenance', 503);
+const MAINTENANCE = new ServiceError('GET /v1/lists returned 503: maintenance', 503);
 const ROUTES = ['/v1/lists', '/v1/research'] as const;
 const REASON = 'here:1 refused the connection (ECONNREFUSED)';
 const never = new AbortController().signal;
@@ -49,7 +49,7 @@ it('the gate shuts after eight failures of the ping alone, before which nothing 
   for (let nth = 0; nth < 7; nth += 1) await ask(MAINTENANCE, '/v1/ping').catch(() => {});
   expect(news).toEqual([]);
   await ask(MAINTENANCE, '/v1/ping').catch(() => {});
-  expect(news).toEqual([{ state: 'closed', reason: 'requests are answered 503: maintenance' }]);
+  expect(news).toEqual([{ state: 'closed', reason: 'requests return 503: maintenance' }]);
 });
 
 it('the gate stays open for one endpoint, and for answers that are no trouble of the service', async () => {
@@ -142,5 +142,5 @@ it('the gate names what the last probe met', async () => {
   const probe = ask(MAINTENANCE).catch(() => {});
   const waiting = ask().catch((error: Error) => error.message);
   await clock.runUntil(probe);
-  expect(await waiting).toBe('the service is down: requests are answered 503: maintenance');
+  expect(await waiting).toBe('the service is down: requests return 503: maintenance');
 });

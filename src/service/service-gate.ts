@@ -137,5 +137,5 @@ function nextTurn(outage: Outage, down?: ServiceDown): void {
 
 /** The error without its request: the same for all requests. */
 function reasonOf({ message }: ClassifiedError): string {
-  return message.replace(/^[A-Z]+ \/\S*?:? (?=\S)/, '').replace(/^was answered/, 'requests are answered');
+  return message.replace(/^[A-Z]+ \/\S*?:? (?=\S)/, '').replace(/^returned/, 'requests return');
 }

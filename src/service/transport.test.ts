@@ -159,7 +159,7 @@ describe('a body', () => {
     expect(await get(transport(url))).toMatchObject(whole);
   });
 
-  const NOT_ASKED_FOR = 'the body has an encoding that was not asked for (br)';
+  const NOT_ASKED_FOR = 'the body has an encoding that was not requested (br)';
   const TOO_LARGE = new AnswerTooLarge('the body is larger than 1000 bytes');
   it.each([
     ['is not UTF-8', Buffer.from([0x7b, 0xe9, 0x7d]), {}, new MalformedAnswer('the body is not UTF-8')],

@@ -181,7 +181,7 @@ export function watchWriting(dispatcher: Dispatcher, mayWrite: () => boolean = (
         start?.(controller, context);
         if (controller.aborted) return;
         if (written) throw new Error('a request that was written is not written again');
-        if (!mayWrite()) throw new Error('not sent: it was too late for it');
+        if (!mayWrite()) throw new Error('not sent: it was too late');
         written = true;
       };
       return dispatch(options, handler);
@@ -191,7 +191,10 @@ export function watchWriting(dispatcher: Dispatcher, mayWrite: () => boolean = (
   };
 }
 
-const UNKNOWN_AUTHORITY = 'has a certificate of an unknown authority: name its file in NODE_EXTRA_CA_CERTS';
+const UNKNOWN_AUTHORITY = 'has a certificate of an unknown authority';
+/** Codes of a certificate that Node accepts once it knows the authority, and the remedy. */
+const UNTRUSTED = /SELF_SIGNED|^UNABLE_TO_/;
+const TRUST_IT = '. Set NODE_EXTRA_CA_CERTS to the file of its authority';
 
 /** Codes of Node, OpenSSL and undici in the operator's words. */
 const MEANINGS: Readonly<Record<string, string>> = {
@@ -202,14 +205,14 @@ const MEANINGS: Readonly<Record<string, string>> = {
   EAI_AGAIN: 'has no address now (name server did not answer)',
   EHOSTUNREACH: 'is unreachable',
   ENETUNREACH: 'is unreachable (no network)',
-  ETIMEDOUT: 'could not be connected in time',
-  UND_ERR_CONNECT_TIMEOUT: 'could not be connected in time',
+  ETIMEDOUT: 'did not accept the connection in time',
+  UND_ERR_CONNECT_TIMEOUT: 'did not accept the connection in time',
   UND_ERR_HEADERS_TIMEOUT: 'did not answer in time',
   UND_ERR_HEADERS_OVERFLOW: 'answered with too many headers',
   CERT_HAS_EXPIRED: 'has an expired certificate',
   CERT_NOT_YET_VALID: "has a certificate that is not valid yet (is this machine's clock right?)",
   ERR_TLS_CERT_ALTNAME_INVALID: 'has a certificate for another name',
-  DEPTH_ZERO_SELF_SIGNED_CERT: 'has a self-signed certificate: name its file in NODE_EXTRA_CA_CERTS',
+  DEPTH_ZERO_SELF_SIGNED_CERT: 'has a self-signed certificate',
   SELF_SIGNED_CERT_IN_CHAIN: UNKNOWN_AUTHORITY,
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: UNKNOWN_AUTHORITY,
   UNABLE_TO_GET_ISSUER_CERT_LOCALLY: UNKNOWN_AUTHORITY,
@@ -224,7 +227,7 @@ export function networkProblem(error: unknown, host: string, sent: boolean): Tra
   const what =
     meaning === undefined
       ? `gave no answer: ${messageOf(error)}`
-      : `${meaning}${names === undefined ? '' : `: it is for ${names}`} (${code})`;
+      : `${meaning}${names === undefined ? '' : `: it is for ${names}`} (${code})${UNTRUSTED.test(code ?? '') ? TRUST_IT : ''}`;
   return new TransportError(`${host} ${what}`, { sent, code });
 }
 
@@ -306,10 +309,10 @@ async function decode(raw: Buffer, encoding: string, maxBytes: number): Promise<
     } catch (error) {
       const code = (error as NodeJS.ErrnoException).code;
       if (code === 'ERR_BUFFER_TOO_LARGE') return tooLarge(maxBytes);
-      return new TransportError(`the body is no whole gzip: ${messageOf(error)}`);
+      return new TransportError(`the body is not a whole gzip: ${messageOf(error)}`);
     }
   } else if (name !== 'identity' && name !== '') {
-    return new MalformedAnswer(`the body has an encoding that was not asked for (${name.slice(0, 40)})`);
+    return new MalformedAnswer(`the body has an encoding that was not requested (${name.slice(0, 40)})`);
   }
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(plain);

@@ -34,13 +34,13 @@ function lines(
 }
 
 const unread = [
-  lists({ state: 'failing', lastError: 'GET /v1/lists was answered 401' }),
+  lists({ state: 'failing', lastError: 'GET /v1/lists returned 401' }),
   watchlist({ state: 'failing', lastError: 'every API key is refused' }),
   jobs({ state: 'overdue', nextPollAt: before(11 * HOUR) }),
 ];
-const refused = account(unread, { state: 'stopped', error: 'GET /v1/ping was answered 401' });
+const refused = account(unread, { state: 'stopped', error: 'GET /v1/ping returned 401' });
 const refusedSays =
-  'the account has stopped: all of its keys are refused: GET /v1/ping was answered 401. Affects 42. Meanwhile: ';
+  'the account has stopped: all of its keys are refused: GET /v1/ping returned 401. Affects 42. Meanwhile: ';
 const refusedDo = 'its rows stay as they are. Fix: set a working key in MIRROR_API_KEY, then restart the daemon';
 const moved = 'the key answers for account 43: "research-mirror accounts move 42" accepts it';
 const late = account([lists({ state: 'overdue', nextPollAt: before(360) })]);
@@ -183,7 +183,7 @@ it('the judgement blames Postgres, not the service, for what Postgres refuses to
   const refused = { cause: 'database_refuses', what: `can’t be written: ${refuses}` };
   expect(judged(failing(refuses))[1]).toMatchObject(refused);
   // The service's message may look like one of Postgres.
-  const words = 'GET /v1/lists was answered 500: the database refuses (53100 x)';
+  const words = 'GET /v1/lists returned 500: the database refuses (53100 x)';
   expect(judged(failing(words))[1]).toMatchObject({ cause: 'collection_failing' });
 });
 

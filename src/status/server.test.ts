@@ -229,7 +229,7 @@ it('the status server shows the last report and its time while there is no new o
 it('the status server says what to do when its port is taken', async () => {
   const taken = createStatusServer({ ...OPTIONS, port: Number(new URL(await start()).port) });
   await expect(taken.start()).rejects.toThrow(Unusable);
-  await expect(taken.start()).rejects.toThrow(/set MIRROR_HTTP_PORT/);
+  await expect(taken.start()).rejects.toThrow(/Set MIRROR_HTTP_PORT/);
 });
 
 const sources = { ...OPTIONS, clock: new VirtualClock() };

@@ -41,7 +41,7 @@ it('the page of an account has the problems and errors that concern it, and thos
   const report = sampleReport({ accounts, problems, healthy: false });
   const [first, second] = [ofReport(report, '4'), ofReport(report, '42')];
   expect(first).toContain('Account 4 needs attention');
-  const words = ['of its list', 'of all', 'was answered 503: busy'];
+  const words = ['of its list', 'of all', 'returned 503: busy'];
   expect(words.map((each) => [first.includes(each), second.includes(each)])).toEqual([
     [false, true],
     [true, true],
@@ -50,7 +50,7 @@ it('the page of an account has the problems and errors that concern it, and thos
 });
 
 it('the page of an account says a cause once if all collections have it', () => {
-  const down = (name: string): string => `GET /v1/${name} was answered 503: maintenance`;
+  const down = (name: string): string => `GET /v1/${name} returned 503: maintenance`;
   const collections = COLLECTION_NAMES.map((collection) =>
     sampleCollection({ collection, state: 'failing', lastError: down(collection) }),
   );
@@ -61,14 +61,14 @@ it('the page of an account says a cause once if all collections have it', () => 
     where: `42/${collection}`,
     message: down(collection),
   }));
-  errors.push({ at: before(60), where: '42/lists', message: 'GET /v1/lists was answered 404' });
+  errors.push({ at: before(60), where: '42/lists', message: 'GET /v1/lists returned 404' });
   const problems = [sampleProblem({ cause: 'service_down', what: down('account'), affects })];
   const view = ofReport(sampleReport({ accounts, problems, errors, healthy: false }));
   expect(view.match(/503: maintenance/g)).toHaveLength(2);
   expect(view.match(/class="chip failing">failing</g)).toHaveLength(6);
   const words = view.replaceAll(/<[^>]*>/g, ' ').replaceAll(/\s+/g, ' ');
-  expect(words).toContain('0 s ago 42/account and 5 others GET /v1/account was answered 503: maintenance');
-  expect(words).toContain('60 s ago 42/lists GET /v1/lists was answered 404');
+  expect(words).toContain('0 s ago 42/account and 5 others GET /v1/account returned 503: maintenance');
+  expect(words).toContain('60 s ago 42/lists GET /v1/lists returned 404');
   // Without a problem, each collection says it.
   const alone = ofReport(sampleReport({ accounts, errors: [] }));
   expect(alone.match(/503: maintenance/g)).toHaveLength(6);

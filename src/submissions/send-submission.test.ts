@@ -93,7 +93,7 @@ describe('an answer', () => {
 
   it('is accepted although its body could not be read, and says so', () => {
     const bodyError = 'the body broke off after 5 bytes';
-    const error = `POST was answered 200, but ${bodyError}`;
+    const error = `POST returned 200, but ${bodyError}`;
     const accepted = { state: 'accepted', status: 200, body: '', error };
     expect(outcome({ ...answer(200), bodyError })).toEqual(accepted);
   });
@@ -101,7 +101,7 @@ describe('an answer', () => {
   it.each([400, 402, 404, 405, 409, 410, 413, 415, 418, 422, 451, 499])(
     'of status %i is rejected, with the words of the service',
     (status) => {
-      const error = `POST /v1/research was answered ${status}: no credits left`;
+      const error = `POST /v1/research returned ${status}: no credits left`;
       const rejected = { state: 'rejected', status, body: 'no credits left', error };
       expect(outcome(answer(status, 'no credits left'))).toEqual(rejected);
     },

@@ -35,7 +35,7 @@ export function outcomeOfAnswer(
   timeoutMs: number,
 ): SubmissionOutcome {
   const { status, text, refusal } = answer;
-  const error = refusal?.message ?? `POST was answered ${status}`;
+  const error = refusal?.message ?? `POST returned ${status}`;
   if (status >= 200 && status < 300) {
     const unread = answer.bodyError === undefined ? {} : { error: `${error}, but ${answer.bodyError}` };
     return { state: 'accepted', status, body: text, ...unread };

@@ -59,7 +59,7 @@ export async function whyCreditsTooLow(db: Db, userId: string, floor: string): P
     select credits < ${floor}::numeric as below from ${db.table('account')} where _user_id = ${userId}`;
   const below = rows[0]?.below ?? undefined;
   if (below === undefined) {
-    return `${WAITS}it is not known how many credits the account has, and MIRROR_CREDITS_FLOOR asks for some (is "account" mirrored?)`;
+    return `${WAITS}MIRROR_CREDITS_FLOOR is set, but the account’s credits are not known. Check that "account" is mirrored`;
   }
   return below ? `${WAITS}the account has fewer credits than MIRROR_CREDITS_FLOOR` : undefined;
 }

@@ -95,7 +95,7 @@ it('a group whose oldest has to wait waits in its order, and does not stop the o
   scenario.queue(3, 'sequence');
   await scenario.runFor(5_000);
   expect(scenario.states()).toEqual([...times(3, 'queued'), ...times(3, 'accepted')]);
-  expect(scenario.store.rows[0]?.error).toMatch(/answered 429/);
+  expect(scenario.store.rows[0]?.error).toMatch(/returned 429/);
   await scenario.untilDone();
   const first = scenario.written.find(({ id, status }) => id === '1' && status === 200);
   expect(first?.at).toBeGreaterThan(90_000);
@@ -122,7 +122,7 @@ describe('too few credits', () => {
     scenario.bell.ring();
     await scenario.untilDone();
     expect(scenario.explained.at(-1)).toBe('nothing');
-    expect(scenario.lines.slice(1)).toEqual(['submissions go on: there are credits again']);
+    expect(scenario.lines.slice(1)).toEqual(['submissions continue: the account has enough credits again']);
   });
 
   it('are taken out of queued rows, where an earlier process wrote them, once there are enough', async () => {
@@ -264,7 +264,7 @@ describe('a database in trouble', () => {
     await scenario.untilDone();
     expect(scenario.states()).toEqual(times(3, 'accepted'));
     expect(scenario.written).toHaveLength(3);
-    const line = 'submissions wait: the outcome of 1 (accepted) is not stored yet: the database is away';
+    const line = 'submissions wait: the outcome of 1 (accepted) is not stored yet: the database can’t be reached';
     expect(scenario.lines).toEqual([line]);
   });
 

@@ -139,7 +139,8 @@ class Submitter {
       this.#explainAt = clock.monotonic() + EXPLAIN_MS;
     }
     if (news && why !== undefined) log.info(`submissions: ${why}`);
-    if (news && why === undefined && before !== null) log.info('submissions go on: there are credits again');
+    if (news && why === undefined && before !== null)
+      log.info('submissions continue: the account has enough credits again');
     return why !== undefined;
   }
 
@@ -180,7 +181,7 @@ class Submitter {
     if (outcome.state === 'queued') this.#logOnce('service', outcome.error);
     else if (outcome.state === 'accepted') this.#logged.service.clear();
     else {
-      const error = outcome.error ?? `answered ${outcome.status}`;
+      const error = outcome.error ?? `POST returned ${outcome.status}`;
       this.#options.log.warn(`submission ${id} (${operation}) is ${outcome.state}: ${error}`);
     }
     await this.#finish(id, outcome);
@@ -197,7 +198,7 @@ class Submitter {
         await store.finish(id, outcome);
         return;
       } catch (error) {
-        const why = error instanceof DatabaseUnavailable ? 'the database is away' : messageOf(error);
+        const why = error instanceof DatabaseUnavailable ? 'the database can’t be reached' : messageOf(error);
         this.#logOnce('queue', `the outcome of ${id} (${outcome.state}) is not stored yet: ${why}`);
         if (isFinal(error)) throw error;
         // This error may never go away.

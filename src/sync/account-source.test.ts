@@ -240,7 +240,7 @@ describe('a request with a key', () => {
     expect(own.sent.slice(2)).toEqual(['account 59990', 'page 60030']);
     own.cached = 1;
     own.owner = '8';
-    await expect(account()).rejects.toThrow('GET /v1/account was answered with account 8, not 7');
+    await expect(account()).rejects.toThrow('GET /v1/account returned account 8, not 7');
     expect(told).toEqual(['a', 'a']);
     await expect(account()).rejects.toThrow(AccountMoved);
     expect(told).toEqual(['a', 'a', '!a']);
@@ -355,7 +355,7 @@ describe('a key that answers for another account', () => {
     own.owner = '8';
     const proof = thrown(source.ping(WAITING));
     await clock.advance(10);
-    expect(() => source.assertOwn()).toThrow('API key a… answers for account 8, not 7');
+    expect(() => source.assertOwn()).toThrow('API key a… belongs to account 8, not 7');
     contradicted.resolve('why');
     expect(await clock.runUntil(proof)).toEqual(new AccountMoved('why'));
   });

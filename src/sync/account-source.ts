@@ -79,7 +79,7 @@ export class AccountSource implements Api {
       if (owner === undefined) return answer;
       if (!isCopy(answer.served)) await this.#ownerNamed(key, owner, sending);
       if (owner === this.#userId) return answer;
-      const why = `GET ${request.path} was answered with account ${owner}, not ${this.#userId}`;
+      const why = `GET ${request.path} returned account ${owner}, not ${this.#userId}`;
       throw new MalformedAnswer(why);
     });
   }
@@ -98,7 +98,7 @@ export class AccountSource implements Api {
         return !isWithheld && ((await request.claim?.()) ?? true);
       };
       const answer = await api.once({ ...request, claim });
-      if (isWithheld) throw new Withheld('not sent: it may not go out now');
+      if (isWithheld) throw new Withheld('not sent: it is withheld for now');
       return answer === undefined ? undefined : { ...answer, keyHash };
     });
   }
@@ -300,7 +300,7 @@ export class AccountSource implements Api {
     const { event, at } = sent;
     this.assertOwn();
     if (owner !== this.#userId) {
-      const why = `API key ${keyHash.slice(0, 8)}… answers for account ${owner}, not ${this.#userId}`;
+      const why = `API key ${keyHash.slice(0, 8)}… belongs to account ${owner}, not ${this.#userId}`;
       // Set before anything is stored, so that no current page is written.
       this.#moved = new AccountMoved(why);
       this.#proofs.forgetClaims();

@@ -164,8 +164,10 @@ export class ListsReader {
         await mirror.endWalk(fence, scope, { scope: { failure: null, polledAt: since } }, undefined);
         continue;
       }
-      const why = listed ? `although ${parents.path('')} shows it` : 'and whether it is gone is not known yet';
-      const message = `list ${key}: GET ${lists.path(key)} answers ${status} ${why}`;
+      const why = listed
+        ? `, although ${parents.path('')} shows it`
+        : ', and it is not known yet whether the list is gone';
+      const message = `list ${key}: GET ${lists.path(key)} returns ${status}${why}`;
       error ??= new RequestRefused(message, status);
       const failure = { message, at: new Date(clock.now()) };
       await mirror.endWalk(fence, scope, { scope: { failure } }, undefined);

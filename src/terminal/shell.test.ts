@@ -12,8 +12,8 @@ it('a failure is printed in one line with its causes, and with its stack only wh
 });
 
 it('a failure names the variable if the service refuses the key', () => {
-  expect(failureText(new KeyRefused('GET /v1/ping was answered 401', 401), false)).toBe(
-    'research-mirror: GET /v1/ping was answered 401; set a good MIRROR_API_KEY\n',
+  expect(failureText(new KeyRefused('GET /v1/ping returned 401', 401), false)).toBe(
+    'research-mirror: GET /v1/ping returned 401. Set a working key in MIRROR_API_KEY\n',
   );
 });
 

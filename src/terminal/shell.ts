@@ -61,7 +61,7 @@ export class OutputClosed extends Stopped {
 }
 
 /** The remedy where the service refuses a key, or does not say whose it is. */
-export const SET_A_KEY = 'set a good MIRROR_API_KEY';
+export const SET_A_KEY = 'Set a working key in MIRROR_API_KEY';
 
 export function exitCodeOf(error: unknown): ExitCode {
   if (isStopped(error)) return EXIT.INTERRUPTED;
@@ -74,7 +74,7 @@ export function failureText(error: unknown, stack: boolean): string {
   if (error instanceof OutputClosed) return '';
   if (isStopped(error)) return 'research-mirror: interrupted\n';
   const trace = stack && error instanceof Error && error.stack !== undefined ? `${error.stack}\n` : '';
-  const remedy = error instanceof KeyRefused && !(error instanceof AccountMoved) ? `; ${SET_A_KEY}` : '';
+  const remedy = error instanceof KeyRefused && !(error instanceof AccountMoved) ? `. ${SET_A_KEY}` : '';
   return `research-mirror: ${messageOf(error)}${remedy}\n${trace}`;
 }
 

@@ -186,7 +186,7 @@ export function withFewerItems(reading: Reading, memory: ScopeMemory): ScopeMemo
 /** Ends a walk that can't go on, with the page and the reason. */
 export function giveUp<W extends Walk>(walk: W, memory: ScopeMemory, why: string, status?: number): Step<W> {
   const place = walk.cursor === null ? 'from the top' : `after ${JSON.stringify(walk.cursor)}`;
-  const restarts = walk.restarts === 0 ? '' : `, begun again ${walk.restarts} times`;
+  const restarts = walk.restarts === 0 ? '' : `, restarted ${walk.restarts} times`;
   const reason = `page ${walk.pages + 1} (${place}${restarts}) ${why}`;
   const end = { type: 'end', outcome: 'failed', reason } as const;
   return { walk, memory, ask: status === undefined ? end : { ...end, status } };

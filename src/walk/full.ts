@@ -37,7 +37,7 @@ export function stepFull(asked: FullWalk, taken: WalkedPage<FullWalk>, now: numb
     return taken.refused && asked.maybeLast ? lastAfterAll(walk, memory) : fullFromTop(asked, memory, why);
   }
   if (direction === null && repeatsItself(walk, memory)) {
-    const why = `and those before it brought ${walk.items} items, far more than there are`;
+    const why = `and the pages before it had ${walk.items} items, far more than the list has`;
     return { ...giveUp(asked, memory, why), walk };
   }
   return goOn(walk, direction === 'falling' ? withFrontier(walk, memory) : memory);

@@ -84,7 +84,7 @@ it('step goes back over the previous five keys, a stored row, and the top, twice
   expect(asks(known(), round)).toEqual(['top/500', ...back, '<81#1', '82/500', 'top/500']);
   expect(last(known(), [...round, ...round, ...round])).toMatchObject({
     outcome: 'failed',
-    reason: 'page 4 (after "82", begun again 2 times) was refused: 404 no',
+    reason: 'page 4 (after "82", restarted 2 times) was refused: 404 no',
   });
 });
 
@@ -112,7 +112,7 @@ it('step asks for fewer items where a page is too large, to a single one, then n
   expect(asks(known(), all)).toEqual(['top/500', '76/500', '76/100', '76/20', '56/20', '56/5', '56/1']);
   expect(last(known(), [...all, LARGE])).toMatchObject({
     outcome: 'failed',
-    reason: 'page 3 (after "56") is too large to be held, with a single item',
+    reason: 'page 3 (after "56") is too large for memory, even with a single item',
   });
 });
 
@@ -135,7 +135,7 @@ it('step asks for more at once where a small page has no item to go on after, th
   expect(after(two, LARGE, LARGE)).toMatchObject({
     outcome: 'failed',
     reason:
-      'page 4 (after "76") is too large to be held: its first 2 items have no usable cursor ID, and the one behind is needed',
+      'page 4 (after "76") is too large for memory: its first 2 items have no usable cursor ID, and the next item is needed',
   });
 });
 

@@ -23,7 +23,7 @@ export function step(walk: Walk, memory: ScopeMemory, answer: WalkAnswer, now: n
     if (walk.keyless !== null) return withFewerBehind(walk, memory, walk.keyless);
     const fewer = withFewerItems(walk, memory);
     if (fewer !== null) return goOn(walk, fewer);
-    return giveUp(walk, memory, 'is too large to be held, with a single item');
+    return giveUp(walk, memory, 'is too large for memory, even with a single item');
   }
   if (isFew(walk, memory) && REFUSES_LIMIT.has(answer.status)) {
     const next = { ...walk, few: 'in-full' as const };
@@ -93,7 +93,7 @@ function withFewerBehind(walk: Walk, memory: ScopeMemory, { items, ask }: Keyles
     return goOn(next, memory);
   }
   const first = items === 1 ? 'its first item has' : `its first ${items} items have`;
-  const why = `is too large to be held: ${first} no usable cursor ID, and the one behind is needed`;
+  const why = `is too large for memory: ${first} no usable cursor ID, and the next item is needed`;
   return giveUp(walk, memory, why);
 }
 
@@ -107,7 +107,7 @@ function goAfter(walk: Walk, memory: ScopeMemory, key: string | null): Step {
   if (walk.seek === 0) throw new RangeError('no stored row was asked for');
   if (walk.kind === 'refresh' || walk.kind === 'confirm') return refreshAfter(walk, memory, key);
   if (key === null && walk.rung > 0) {
-    const why = 'led no further, nor did any row before';
+    const why = 'led no further, and neither did any earlier row';
     return walk.kind === 'poll' ? pollFromTop(walk, memory, why) : fullFromTop(walk, memory, why);
   }
   const next = { ...walk, seek: 0, cursor: key };

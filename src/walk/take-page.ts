@@ -234,7 +234,7 @@ export function pageVerdict(page: {
   // If pages begin with their cursor's row, a page of that row alone is like an empty one: the row may have moved to the
   // end. It counts once a step back has shown the row in its place.
   const isCursorAlone = keys.length > 0 && keys.every((key) => key === asked.cursor);
-  if (isCursorAlone && asked.again === null) return stuck('holds nothing but the row that it begins with');
+  if (isCursorAlone && asked.again === null) return stuck('has only the row that it begins with');
   if (hasMore === false) return PROVEN_END;
   // Without `has_more` it proves nothing beyond its last item.
   if (hasMore === undefined && offers === 'none' && !fromStart) return END;
@@ -247,7 +247,7 @@ export function pageVerdict(page: {
   // The page has only its cursor's row, and the scope has no other known row.
   const repeatsOnlyRow = items === 1 && keys[0] === asked.cursor && widest <= 1 && rows <= 1;
   if (hasMore === undefined && repeatsOnlyRow) return END;
-  return leadsForward(asked, keys) ? AGAIN : stuck('has no new item, but does not say that none follows');
+  return leadsForward(asked, keys) ? AGAIN : stuck('has no new item, but does not say that the list ends');
 }
 
 /**
@@ -257,7 +257,7 @@ export function pageVerdict(page: {
  */
 function judgeEmpty(asked: Reading, hasMore: boolean | undefined) {
   if (asked.cursor === null && hasMore !== true) return PROVEN_END;
-  return asked.again !== null && asked.empties > 0 ? END : stuck('is empty, which proves no end');
+  return asked.again !== null && asked.empties > 0 ? END : stuck('is empty, which does not prove that the list ends');
 }
 
 /** The page ends with a row that the walk read after its cursor. */

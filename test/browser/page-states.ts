@@ -42,7 +42,7 @@ const twenty = (failing: (name: string, index: number) => Partial<CollectionStat
 
 const down: Partial<CollectionStatus> = {
   state: 'failing',
-  lastError: `${SERVICE_DOWN}GET /v1/lists was answered 503: maintenance`,
+  lastError: `${SERVICE_DOWN}GET /v1/lists returned 503: maintenance`,
   failingSince: before(900),
   lastErrorAt: before(10),
 };
@@ -76,7 +76,7 @@ function waiting(): StatusReport {
 }
 
 function twentyWithOneFailing(): StatusReport {
-  const lastError = 'GET /v1/lists was answered 500: no';
+  const lastError = 'GET /v1/lists returned 500: no';
   const failing = { state: 'failing', lastError, failingSince: before(300) } as const;
   return judged(twenty((name, index) => (index === 13 && name === 'lists' ? failing : {})));
 }

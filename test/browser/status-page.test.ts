@@ -46,7 +46,7 @@ describe.runIf(isBrowserTested())('the status page', () => {
     const { page, complaints } = await browser.open((await serve(sampleReport)).url());
     expect(await page.locator('h1').innerText()).toBe('The mirror is healthy');
     expect(await jobsOf(page).innerText()).toMatch(/current\s+48,210\s+20 s ago\s+11:59:40 UTC\s+2 h ago/);
-    expect(await page.getByText('GET /v1/watchlist was answered 503: busy').isVisible()).toBe(true);
+    expect(await page.getByText('GET /v1/watchlist returned 503: busy').isVisible()).toBe(true);
     expect((await page.locator('.facts').innerText()).replaceAll(/\s+/g, ' ')).toMatch(
       /Full walk list_items, list 17: 6,000 .* Webhook mirror.example.com: .* Submissions 3 queued, .* Key 9f86d081…, other 31 /,
     );

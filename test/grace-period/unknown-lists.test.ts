@@ -15,7 +15,7 @@ describe('a list that is shown among the lists', () => {
   const refuse = (status: number): void => {
     account.onRequest = (path) => {
       if (path.startsWith(`/v1/lists/${list}`))
-        throw new RequestRefused(`GET /v1/lists/${list} was answered ${status}: no`, status);
+        throw new RequestRefused(`GET /v1/lists/${list} returned ${status}: no`, status);
     };
   };
 
@@ -24,7 +24,7 @@ describe('a list that is shown among the lists', () => {
       `select polled_at, complete_as_of from mirror_sync.scope where collection = 'list_items' and parent = '${list}'`,
     );
     refuse(status);
-    const reason = `list ${list}: GET /v1/lists/${list} answers ${status} although /v1/lists shows it`;
+    const reason = `list ${list}: GET /v1/lists/${list} returns ${status}, although /v1/lists shows it`;
     for (const what of ['poll', 'full', 'poll'] as const) {
       expect((await read('list_items', what)).error?.message).toBe(reason);
       const now = await freshness('list_items');

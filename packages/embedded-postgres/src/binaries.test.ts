@@ -26,7 +26,7 @@ describe('the PostgreSQL of MIRROR_PG_BIN', () => {
   it.each(['14.24', '19.1', '19devel'])('may not be %s: 15 to 18 are tested', async (version) => {
     await install(version);
     await expect(findBinaries(folder.path)).rejects.toThrow(
-      `MIRROR_PG_BIN (${folder.path}) is PostgreSQL ${version}: name the folder of a PostgreSQL 15 to 18,`,
+      `MIRROR_PG_BIN (${folder.path}) is PostgreSQL ${version}. Set it to the folder of a PostgreSQL 15 to 18,`,
     );
   });
 

@@ -28,18 +28,18 @@ export const PROGRAM_ENVIRONMENT = { LC_ALL: 'C', TZ: 'UTC', PATH: '/usr/bin:/bi
  */
 export async function findBinaries(bin?: string): Promise<Binaries> {
   if (bin === undefined) return packagedBinaries();
-  const wanted = `name the folder of a PostgreSQL ${TESTED.oldest} to ${TESTED.newest}, such as /usr/lib/postgresql/${TESTED.newest}/bin`;
+  const wanted = `Set it to the folder of a PostgreSQL ${TESTED.oldest} to ${TESTED.newest}, such as /usr/lib/postgresql/${TESTED.newest}/bin`;
   const [said] = await Promise.all(
     ['postgres', 'initdb'].map((name) =>
       run(join(bin, name), ['--version'], undefined).catch((error: unknown) => {
-        throw new Unusable(`MIRROR_PG_BIN (${bin}) has no ${name} that runs (${messageOf(error)}): ${wanted}.`);
+        throw new Unusable(`MIRROR_PG_BIN (${bin}) has no ${name} that runs (${messageOf(error)}). ${wanted}.`);
       }),
     ),
   );
   const version = /\(PostgreSQL\) (\d\S*)/.exec(said ?? '')?.[1] ?? 'of an unknown version';
   const major = Number.parseInt(version);
   if (!(major >= TESTED.oldest && major <= TESTED.newest))
-    throw new Unusable(`MIRROR_PG_BIN (${bin}) is PostgreSQL ${version}: ${wanted}.`);
+    throw new Unusable(`MIRROR_PG_BIN (${bin}) is PostgreSQL ${version}. ${wanted}.`);
   return { bin, version, ofNpm: false };
 }
 
@@ -50,8 +50,8 @@ async function packagedBinaries(): Promise<Binaries> {
     entry = createRequire(import.meta.url).resolve(name);
   } catch (error) {
     throw new Unusable(
-      `there is no embedded PostgreSQL for this machine: the package ${name} is not installed. ` +
-        'Set DATABASE_URL to a PostgreSQL 15 or newer or MIRROR_PG_BIN to the folder of one, or run npm ci without --omit=optional.',
+      `this machine has no embedded PostgreSQL: the package ${name} is not installed. ` +
+        'Set DATABASE_URL to a PostgreSQL 15 or newer, set MIRROR_PG_BIN to the folder of one, or run npm ci without --omit=optional.',
       { cause: error },
     );
   }

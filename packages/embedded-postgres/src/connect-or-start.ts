@@ -102,7 +102,7 @@ async function tryConnect(url: string, { program, location }: ServerSetup) {
     if (code === '28P01' || code === '28000') {
       throw new Unusable(
         `the embedded database in ${location.pgData} does not accept the password of its password file: ` +
-          'one of the two was changed, put the old one back.',
+          'one of the two was changed. Put the old one back.',
         { cause: error },
       );
     }
@@ -186,8 +186,8 @@ const BAD_SETTING =
 export function explainFailure(log: string, port: number, logFile: string): string {
   const has = (pattern: RegExp): boolean => pattern.test(log);
   if (has(/Address already in use|could not bind/))
-    return `port ${port} is taken by another program (or another mirror's embedded server): set MIRROR_PG_PORT to a free port`;
-  if (has(/No space left on device/)) return 'the disk is full: make room for the database';
+    return `port ${port} is taken by another program (or another mirror's embedded server). Set MIRROR_PG_PORT to a free port`;
+  if (has(/No space left on device/)) return 'the disk is full. Free space for the database';
   if (has(/Read-only file system/)) return 'the database is on a read-only file system';
   if (has(/could not (create|map|resize|attach).*shared memory/))
     return `the machine gives it no shared memory (details: ${logFile})`;

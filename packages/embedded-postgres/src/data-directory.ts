@@ -36,7 +36,7 @@ const SETTINGS: Record<string, string> = {
 export async function ensurePassword(file: string, pgData: string): Promise<string> {
   if (!(await exists(file)) && (await exists(pgData))) {
     throw new Unusable(
-      `the password file ${file} of the embedded database in ${pgData} is missing: put it back, or move the database away to start with an empty one.`,
+      `the password file ${file} of the embedded database in ${pgData} is missing. Put it back, or move the database away to start with an empty one.`,
     );
   }
   return secretFile(file);
@@ -122,8 +122,8 @@ async function checkVersion({ pgData, major }: Location): Promise<void> {
   if (version !== String(major)) {
     throw new Unusable(
       version === ''
-        ? `${pgData} is not a PostgreSQL database: move it away to start with an empty one.`
-        : `the database in ${pgData} was made by PostgreSQL ${version}, but ${major} is embedded: move it away to start with an empty one.`,
+        ? `${pgData} is not a PostgreSQL database. Move it away to start with an empty one.`
+        : `the database in ${pgData} was made by PostgreSQL ${version}, but ${major} is embedded. Move it away to start with an empty one.`,
     );
   }
 }

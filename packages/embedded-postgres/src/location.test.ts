@@ -32,11 +32,11 @@ describe('findLocation', () => {
   });
 
   it.each([
-    [{ bin: '/usr/lib/postgresql/15/bin', version: '15.18', ofNpm: false }, 18, 'or unset it'],
+    [{ bin: '/usr/lib/postgresql/15/bin', version: '15.18', ofNpm: false }, 18, 'unset it'],
     [
       { bin: '/somewhere/bin', version: '18.4.0-beta.17', ofNpm: true },
       15,
-      'set MIRROR_PG_BIN to the folder of a PostgreSQL 15',
+      'Set MIRROR_PG_BIN to the folder of a PostgreSQL 15',
     ],
   ])(
     'refuses for $version a folder with a database of another major version, and begins none beside it',

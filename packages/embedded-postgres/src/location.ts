@@ -43,15 +43,15 @@ export async function findLocation(
   if (!isRoot) {
     if (await exists(pointer)) {
       throw new Unusable(
-        `the embedded database of ${dataDir} was created by root and is in ${(await readFile(pointer, 'utf8')).trim()}: ` +
-          'run research-mirror as root again, or set MIRROR_DATA_DIR to another folder.',
+        `the embedded database of ${dataDir} was created by root and is in ${(await readFile(pointer, 'utf8')).trim()}. ` +
+          'Run research-mirror as root again, or set MIRROR_DATA_DIR to another folder.',
       );
     }
     const pgData = join(dataDir, named);
     const owner = await ownerOf(pgData);
     if (owner !== undefined && owner !== process.getuid?.()) {
       throw new Unusable(
-        `the embedded database in ${pgData} belongs to user ID ${owner}: run research-mirror as that user ` +
+        `the embedded database in ${pgData} belongs to user ID ${owner}. Run research-mirror as that user ` +
           '(or as root, if root created it), or set MIRROR_DATA_DIR to another folder.',
       );
     }
@@ -68,7 +68,7 @@ export async function findLocation(
     if (await exists(join(folder, named))) {
       throw new Unusable(
         `PostgreSQL runs as user ${user.name} because research-mirror runs as root, and ${user.name} can't reach its ` +
-          `database in ${folder}: allow others to pass the folders above it (chmod o+x), or run as ${user.name}.`,
+          `database in ${folder}. Let others enter the folders above it (chmod o+x), or run as ${user.name}.`,
       );
     }
     folder = own;
@@ -78,7 +78,7 @@ export async function findLocation(
     if (!(await canUse(folder, user))) {
       throw new Unusable(
         `PostgreSQL runs as user ${user.name} because research-mirror runs as root, but ${user.name} can reach neither ` +
-          `${dataDir} nor ${folder}: run as an ordinary user, or set DATABASE_URL.`,
+          `${dataDir} nor ${folder}. Run as an ordinary user, or set DATABASE_URL.`,
       );
     }
     await writeFile(pointer, `${folder}\n`);
@@ -101,11 +101,11 @@ async function refuseOtherMajor(dataDir: string, binaries: Binaries, major: numb
   const other = majors.find((each) => each !== major);
   if (other === undefined) return;
   const remedy = binaries.ofNpm
-    ? `set MIRROR_PG_BIN to the folder of a PostgreSQL ${other}`
-    : `let MIRROR_PG_BIN name the folder of a PostgreSQL ${other}, or unset it where npm's was used`;
+    ? `Set MIRROR_PG_BIN to the folder of a PostgreSQL ${other}`
+    : `Set MIRROR_PG_BIN to the folder of a PostgreSQL ${other}, unset it if npm's was used`;
   throw new Unusable(
-    `MIRROR_DATA_DIR (${dataDir}) holds a database of PostgreSQL ${other} (pg${other}), and the embedded one is ` +
-      `${binaries.version}${binaries.ofNpm ? '' : ', by MIRROR_PG_BIN'}: ${remedy}, or set MIRROR_DATA_DIR to another folder.`,
+    `MIRROR_DATA_DIR (${dataDir}) holds a database of PostgreSQL ${other} (pg${other}), but the embedded one is ` +
+      `${binaries.version}${binaries.ofNpm ? '' : ', by MIRROR_PG_BIN'}. ${remedy}, or set MIRROR_DATA_DIR to another folder.`,
   );
 }
 
@@ -131,9 +131,9 @@ async function ownerOf(path: string): Promise<number | undefined> {
 function notRunnable(problem: string, user?: SystemUser): Unusable {
   return new Unusable(
     user === undefined
-      ? `the embedded PostgreSQL does not run on this machine (${problem}): set DATABASE_URL to a PostgreSQL 15 or newer, or MIRROR_PG_BIN to the folder of one.`
-      : `the PostgreSQL of MIRROR_PG_BIN does not run as user ${user.name} (${problem}), as whom it must, because ` +
-          'research-mirror runs as root: let others read and run it, or run research-mirror as an ordinary user.',
+      ? `the embedded PostgreSQL does not run on this machine (${problem}). Set DATABASE_URL to a PostgreSQL 15 or newer, or MIRROR_PG_BIN to the folder of one.`
+      : `the PostgreSQL of MIRROR_PG_BIN does not run as user ${user.name} (${problem}), but it must, because ` +
+          'research-mirror runs as root. Let others read and run it, or run research-mirror as an ordinary user.',
   );
 }
 
@@ -157,12 +157,12 @@ export async function unprivilegedUser(owner: number | undefined): Promise<Syste
   if (found !== undefined) return found;
   throw new Unusable(
     owner === undefined
-      ? `PostgreSQL refuses to run as root, and there is none of the users ${USER_NAMES.join(', ')} to run it as. ` +
+      ? `PostgreSQL refuses to run as root, and none of the users ${USER_NAMES.join(', ')} exists to run it. ` +
           'Run research-mirror as an ordinary user, or set DATABASE_URL.'
       : owner === 0
-        ? 'the embedded database belongs to root, as whom PostgreSQL refuses to run: give its folder to an ordinary user.'
-        : `the embedded database belongs to user ID ${owner}, which /etc/passwd does not know: ` +
-          'add that user, or give the folder to an existing one.',
+        ? 'the embedded database belongs to root, and PostgreSQL refuses to run as root. Give its folder to an ordinary user.'
+        : `the embedded database belongs to user ID ${owner}, which is not in /etc/passwd. ` +
+          'Add that user, or give the folder to an existing one.',
   );
 }
 

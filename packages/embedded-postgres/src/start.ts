@@ -74,7 +74,7 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedS
   if (foreign !== undefined) {
     await release(setup, session);
     throw new Unusable(
-      `the texts of the embedded database in ${location.pgData} are sorted by ${foreign}: its indexes would miss rows. ` +
+      `the embedded database in ${location.pgData} was sorted with ${foreign}: its indexes would miss rows. ` +
         'Run it with the PostgreSQL that made it (MIRROR_PG_BIN, or the version of research-mirror before), or set ' +
         'MIRROR_DATA_DIR to another folder.',
     );
@@ -116,7 +116,7 @@ async function keepRunning(setup: ServerSetup, first: ProgramSession, port: numb
       session = again.session;
       if (again.port !== port) {
         log.warn(
-          `the embedded PostgreSQL is on port ${again.port} now, by another program's setting: start this program again`,
+          `the embedded PostgreSQL is now on port ${again.port}, as another program set it. Start this program again`,
         );
       }
     } catch (error) {
@@ -139,9 +139,9 @@ async function release({ location, clock, log }: ServerSetup, session: ProgramSe
     if (running === undefined) return;
     const outcome = await stopServer(running.pid, clock);
     if (outcome === 'crashed') {
-      log.warn('the embedded PostgreSQL was stopped without a checkpoint: its next start recovers, nothing is lost');
+      log.warn('the embedded PostgreSQL was stopped without a checkpoint: its next start recovers; nothing is lost');
     } else if (outcome === 'alive') {
-      log.warn(`the embedded PostgreSQL (process ${running.pid}) does not stop: stop it by hand`);
+      log.warn(`the embedded PostgreSQL (process ${running.pid}) does not stop. Stop it by hand`);
     }
   } catch (error) {
     log.warn(`the connection to the embedded PostgreSQL was lost before the stop: ${messageOf(error)}`);

@@ -93,7 +93,7 @@ export function httpListener<Reply extends HttpReply>(options: HttpListenerOptio
       throw explain(error as NodeJS.ErrnoException);
     });
     server.on('error', (error) =>
-      notes.say('warn', 'accept', `a connection for ${what} could not be taken: ${messageOf(error)}`),
+      notes.say('warn', 'accept', `a connection for ${what} could not be accepted: ${messageOf(error)}`),
     );
     open = server.address() as AddressInfo;
     ready();
@@ -180,7 +180,7 @@ function requests<Reply extends HttpReply>(
       notes.say('warn', 'too large', `a request for ${what} had ${size}, and was refused`);
       return refusal(413, size);
     }
-    notes.say('warn', 'no room', `too many requests for ${what} at a time: some have to come again`);
+    notes.say('warn', 'no room', `too many requests for ${what} at a time: some must be retried`);
     return refusal(503, 'not now: too many requests at a time');
   };
 
@@ -189,7 +189,7 @@ function requests<Reply extends HttpReply>(
     const over = new AbortController();
     const late = clock.sleep(answerMs, over.signal).then(
       () => {
-        notes.say('warn', 'slow', `the database takes too long: requests for ${what} have to come again`);
+        notes.say('warn', 'slow', `the database takes too long: requests for ${what} must be retried`);
         return refusal(503, 'not now: the database takes too long');
       },
       () => work,

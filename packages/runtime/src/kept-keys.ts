@@ -179,5 +179,5 @@ function spillInto(database: DatabaseSync, folders: readonly string[]): void {
       failure = error;
     }
   }
-  throw failure ?? new Error('there is no folder for them');
+  throw failure ?? new Error('no folder was given for the keys');
 }

@@ -53,7 +53,7 @@ async function playOwners(seed: number, url: string): Promise<GameResult> {
     const first = account.begin(['start'], url);
     await eventually('the first owner', async () => (await pidOfOwner()) === first.child.pid);
     const second = account.begin(['start'], url, { LOG_LEVEL: 'info' });
-    await second.until('shares out: 0 of 1 account');
+    await second.until('share of this daemon: 0 of 1 account');
     account.act(true);
     const where = await stopInMidPage(db, account, first.child);
     account.count(where);

@@ -96,7 +96,7 @@ describe('a command left for the daemon', () => {
     await begun;
     interrupt.abort(new Stopped('the command'));
     await expect(asked).rejects.toThrow('the command was stopped');
-    expect((await ended).message).toContain('by its asker');
+    expect((await ended).message).toContain('the withdrawn command');
   });
 
   it('fails when the daemon stops, and says so', async () => {
@@ -112,7 +112,7 @@ describe('a command left for the daemon', () => {
     let begun = 0;
     await serve(() => Promise.resolve((begun += 1)));
     const gone = { to: 'another daemon', lives: () => Promise.resolve(false) };
-    const message: unknown = expect.stringContaining('the daemon that worked on it has ended');
+    const message: unknown = expect.stringContaining('the daemon stopped before it finished');
     await expect(ask({}, gone)).rejects.toMatchObject({ message, remedy: 'retry' });
     expect(begun).toBe(0);
   });
@@ -252,7 +252,7 @@ describe('a command, where the database is in trouble,', () => {
     const told = failureOf(ask());
     await begun;
     await query(`update mirror_sync.command set state = 'cancelled'`);
-    const message: unknown = expect.stringContaining('took the request for withdrawn');
+    const message: unknown = expect.stringContaining('the daemon cancelled the command: it heard nothing');
     expect(await told).toMatchObject({ message, remedy: 'retry' });
   });
 });

@@ -103,7 +103,7 @@ describe('a refused write', () => {
     writes.refused('delivery', await refusal('53100'));
     expect(await ready(10_000, writes)).toMatchObject({ ok: false });
     writes.wentThrough('heartbeat');
-    expect(writes.why()).toMatch(/53100 as it is\): make room/);
+    expect(writes.why()).toMatch(/53100 as it is\)\. Free space/);
     writes.observer.pageWritten?.(PAGE);
     writes.wentThrough('delivery');
     expect(writes.why()).toMatch(/53100/);
@@ -126,7 +126,7 @@ describe('a refused write', () => {
       writes.observer.pageWritten?.({ ...PAGE, inserted: 1 });
       writes.wentThrough('heartbeat');
       expect(writes.why()).toMatch(/42P01/);
-      await eventually('a trial', () => /no migration makes it again/.test(writes.why() ?? ''));
+      await eventually('a trial', () => /no migration creates it again/.test(writes.why() ?? ''));
       await db.raw('alter table other.gone rename to watchlist');
       writes.observer.pageWritten?.({ ...PAGE, inserted: 1 });
       expect(writes.why()).toBeDefined();
@@ -175,7 +175,7 @@ describe('a trial', () => {
     expect(await presentParts(own.db)).toEqual(before);
   });
 
-  const MISSING = /lacks table other\.lists: bring it back, under its name/;
+  const MISSING = /lacks table other\.lists, and no migration creates it again\. Bring it back, under its name/;
   it.each([
     ['what is missing', 'alter table other.lists rename to gone', MISSING],
     ['no view that is missing', 'drop view other.companies', undefined],

@@ -96,8 +96,7 @@ const said = (): string[] => told.map((each) => each.said);
 
 it('problems are told once when they begin and once when they end: an outage of 50 accounts is two messages, of two daemons', async () => {
   const outage = Array.from({ length: 50 }, (_, nth) => {
-    const lastError =
-      nth % 7 === 0 ? `GET /v1/lists was answered 502: try ${nth}` : 'the service is down: answered 502';
+    const lastError = nth % 7 === 0 ? `GET /v1/lists returned 502: try ${nth}` : 'the service is down: answered 502';
     const collections = [sampleCollection({ state: 'failing', lastError })];
     return sampleAccount({ userId: String(nth), collections });
   });
@@ -162,7 +161,7 @@ it('problems are told in order, begin before end, however long the receiver is a
   await during(3_000, one);
   expect(said()).toEqual([...Array.from({ length: 9 }, () => '+ polls are late'), '- polls are late']);
   expect(new Set(told.slice(0, 9).map(({ id }) => id)).size).toBe(1);
-  const failed = /^a message to MIRROR_NOTIFY_URL is tried again, .*127.0.0.1:\d+ answered with 503$/;
+  const failed = /^a message to MIRROR_NOTIFY_URL is retried within 5 minutes: .*127.0.0.1:\d+ answered with 503$/;
   const reached = /^messages reach 127.0.0.1:\d+ again$/;
   expect(log).toEqual([expect.stringMatching(failed), expect.stringMatching(reached)]);
   expect(log.join()).not.toContain('secret');

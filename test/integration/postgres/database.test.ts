@@ -15,9 +15,9 @@ const freePort = String(await nonEphemeralPort());
 describe('opening a database', () => {
   it.each([
     [{ password: PASSWORD }, Unusable, /28P01 password authentication failed.*DATABASE_URL/],
-    [{ pathname: '/nowhere' }, Unusable, /3D000.*create the database/],
+    [{ pathname: '/nowhere' }, Unusable, /3D000.*Create the database/],
     [{ port: freePort }, DatabaseUnavailable, /can't be reached: connect ECONNREFUSED/],
-    [{ search: '?sslmode=require' }, Unusable, /does not speak TLS.*sslmode/],
+    [{ search: '?sslmode=require' }, Unusable, /does not support TLS.*sslmode/],
   ])('with %j fails with the cause and the remedy, without the password', async (part, kind, message) => {
     const url = Object.assign(new URL(open.url), part);
     const error = await openTestDatabase(url.href).catch((cause: unknown) => cause);

@@ -48,7 +48,7 @@ async function expectGivenUpBeside(statement: string): Promise<void> {
   expect(refused).toBeInstanceOf(DatabaseUnavailable);
   const { rows } = await other.query<{ pid: number }>('select pg_backend_pid() as pid');
   expect((refused as Error).message).toMatch(
-    new RegExp(`session ${rows[0]?.pid} of \\w+ \\(somebody, its transaction began .* keeps a lock`),
+    new RegExp(`session ${rows[0]?.pid} of \\w+ \\(somebody, its transaction began .* holds a lock`),
   );
 }
 

@@ -21,10 +21,10 @@ describe('what migrations made and is gone is named:', () => {
     [
       'one that was renamed',
       `${LISTS} rename to "Old lists"`,
-      'table other.lists: bring it back, under its name or from a backup',
+      'table other.lists, and no migration creates it again. Bring it back, under its name or from a backup',
     ],
     ['a state table', 'alter table other_sync.scope set schema other', 'table other_sync.scope'],
-    ['a schema, without what was in it', 'alter schema other rename to hidden', 'lacks schema other:'],
+    ['a schema, without what was in it', 'alter schema other rename to hidden', 'lacks schema other, and'],
     ['a column', `${LISTS} drop column _raw cascade`, 'column other.lists._raw jsonb'],
     [
       'a column that has another type',
@@ -130,5 +130,5 @@ it('doctor tries a write of a page’s size and a column, and leaves nothing', a
       raise exception using errcode = '53100', message = 'No space left on device'; end $$;
     create event trigger full_disk on ddl_command_end when tag in ('ALTER TABLE')
       execute function public.full_disk()`);
-  expect(await told()).toMatch(/^broken: .*\(53100 No space left on device\): make room/);
+  expect(await told()).toMatch(/^broken: .*\(53100 No space left on device\)\. Free space/);
 });

@@ -38,7 +38,7 @@ describe.runIf(isPgbouncerTested())('through pgbouncer in transaction mode', () 
   it('is refused, with the remedy, if it pools by statement', async () => {
     const byStatement = await startPgbouncer(database.url, 'statement');
     await expect(migrateTo(byStatement.url, 'mirror')).rejects.toThrow(
-      /\(08P01 .*\): a pooler in front of the database must pool by transaction or by session, not by statement$/,
+      /\(08P01 .*\)\. A pooler in front of the database must pool by transaction or by session, not by statement$/,
     );
     await byStatement.stop();
   });

@@ -73,7 +73,7 @@ describe('changes that wait for a lock', () => {
   it('name the session that keeps a table', async () => {
     const waiting = beside('share update exclusive', () => run(hours().clock, 2, lock));
     await expect(waiting).rejects.toThrow(
-      /^nothing was changed: session \d+ of \w+ \(.*its transaction began .*"select pg_terminate_backend\(\d+\)" ends it\) keeps a lock/,
+      /^nothing was changed: session \d+ of \w+ \(.*its transaction began .*"select pg_terminate_backend\(\d+\)" ends it\) holds a lock/,
     );
   });
 

@@ -56,9 +56,9 @@ describe('a schema that something else has taken', () => {
   ])('is named with its owner and the remedy, and nothing is touched: %s', async (_, make, what) => {
     await rows(make);
     const message = await refused('public');
-    expect(message).toContain(`the place of the mirror is taken by something else: ${what}`);
+    expect(message).toContain(`other objects have names that the mirror needs: ${what}`);
     expect(message).toMatch(
-      /\. Nothing was touched; set MIRROR_SCHEMA to another name than "public" .*, or move them away\.$/,
+      /\. Nothing was touched. Set MIRROR_SCHEMA to another name than "public" .*, or move them away\.$/,
     );
   });
 
@@ -73,8 +73,8 @@ describe('a schema that something else has taken', () => {
     expect(await refused('mirror')).toContain('the table mirror_sync.process of postgres');
     await rows('drop table mirror_sync.process; create table mirror_sync.migration (version int)');
     expect(await refused('mirror')).toBe(
-      `the table mirror_sync.migration of postgres is something else's: it is no list of migrations. Nothing was touched; ` +
-        'set MIRROR_SCHEMA to another name than "mirror", or move it away.',
+      `the table mirror_sync.migration of postgres belongs to another program: it is not a list of migrations. Nothing was touched. ` +
+        'Set MIRROR_SCHEMA to another name than "mirror", or move it away.',
     );
   });
 
@@ -109,7 +109,7 @@ describe('schemas that a DBA made for a login that may make none', () => {
     asLogin(made, async (url) => {
       await rows('create table mirror.account (id int)');
       await expect(migrateTo(url, 'mirror')).rejects.toThrow(
-        /is taken by something else: the table mirror.account of postgres. Nothing was touched; .* or move them away/,
+        /have names that the mirror needs: the table mirror.account of postgres. Nothing was touched. .* or move them away/,
       );
       await rows('drop table mirror.account');
     }));

@@ -35,8 +35,8 @@ async function besideAnOlder(): Promise<void> {
   await beat(-1);
 }
 
-/** Why the drop waits where a session keeps a lock. */
-const KEPT = /^0034_dead_state waits: .* keeps a lock that the change of schema "mirror" needs$/;
+/** Why the drop waits where a session holds a lock. */
+const KEPT = /^0034_dead_state waits: .* holds a lock that the change of schema "mirror" needs$/;
 const USE_WHAT_IS_DROPPED = 'select previous_scheme from mirror_sync.registration';
 
 /** Columns of both schemas' tables, `mirror.lists` → its columns. Without what each migration writes. */
@@ -98,7 +98,7 @@ describe('a mirror of 0.2.0', () => {
     const { applied, waiting } = await upgrade();
     expect(applied).toContain('0033_row_story');
     expect(waiting).toBe(
-      '0034_dead_state waits until no program before 0.3.0 runs: "start" of 0.2.0, process 42 on elsewhere',
+      '0034_dead_state waits until no program older than 0.3.0 runs: "start" of 0.2.0, process 42 on elsewhere',
     );
     expect([await pending(neededMigrations), await pending(pendingMigrations)]).toEqual([0, 1]);
     // Everything of 0.2.0 is there, and accepts the writes of 0.2.0.

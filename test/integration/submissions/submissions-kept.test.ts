@@ -59,9 +59,9 @@ it('credits suffice from the floor on, digit by digit; unknown ones do not', asy
       values (${scene.user}, ${value}, '{}', '', now(), now(), 1)
       on conflict (_user_id) do update set credits = excluded.credits`);
   const why = (floor: string) => whyCreditsTooLow(scene.db, String(scene.user), floor);
-  expect(await why('1')).toMatch(/not known how many credits/);
+  expect(await why('1')).toMatch(/the account’s credits are not known/);
   await credits('null');
-  expect(await why('1')).toMatch(/not known how many credits/);
+  expect(await why('1')).toMatch(/the account’s credits are not known/);
   await credits('9007199254740993.1');
   expect(await why('9007199254740993.1')).toBeUndefined();
   expect(await why('9007199254740993.11')).toMatch(/fewer credits than MIRROR_CREDITS_FLOOR/);
@@ -70,14 +70,14 @@ it('credits suffice from the floor on, digit by digit; unknown ones do not', asy
 it('what queued rows say of their wait takes the place of an earlier explanation, but not of an error of their own', async () => {
   const explain = (text?: string) => explainWait(scene.db, scene.fence, text);
   const [first, own] = [await queue(), await queue()];
-  await run(`update mirror.submissions set error = 'POST was answered 429' where submission_id = ${own}`);
+  await run(`update mirror.submissions set error = 'POST returned 429' where submission_id = ${own}`);
   await explain('waits: not known');
   await explain('waits: too few');
-  expect(await column('error')).toEqual(['waits: too few', 'POST was answered 429']);
+  expect(await column('error')).toEqual(['waits: too few', 'POST returned 429']);
   await run(`update mirror.submissions set state = 'cancelled' where submission_id = ${first}`);
   await queue();
   await explain();
   await explain('waits: too few');
   await explain();
-  expect(await column('error')).toEqual(['waits: too few', 'POST was answered 429', null]);
+  expect(await column('error')).toEqual(['waits: too few', 'POST returned 429', null]);
 });

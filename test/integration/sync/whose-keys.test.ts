@@ -48,8 +48,8 @@ it('a key that answers for another account during a pass has its last good proof
   const written = await jobsWhere(`_change_id > ${known?.last ?? ''}`);
   expect(written).not.toEqual([]);
   const moved = await source.proveAll(waiting).catch((thrown: unknown) => String(thrown));
-  expect(moved).toContain('answers for account 2002, not 1001');
-  const since = /rows with a _changed_at from (\S+) on may be the other’s/.exec(String(moved))?.[1];
+  expect(moved).toContain('belongs to account 2002, not 1001');
+  const since = /rows with a _changed_at since (\S+) may belong to the other account/.exec(String(moved))?.[1];
   expect(await jobsWhere(`_changed_at >= '${since}'`)).toEqual(written);
   expect(await jobsWhere('_deleted_at is null')).toEqual(expect.arrayContaining(own));
   const { error } = await account.read('watchlist', 'poll').catch((thrown: unknown) => ({ error: thrown }));

@@ -38,7 +38,7 @@ export function sampleReport(changes: Partial<StatusReport> = {}): StatusReport 
       },
     ],
     accounts: [sampleAccount()],
-    errors: [{ at: before(300), where: '42/watchlist', message: 'GET /v1/watchlist was answered 503: busy' }],
+    errors: [{ at: before(300), where: '42/watchlist', message: 'GET /v1/watchlist returned 503: busy' }],
     deletions: [],
     held: null,
     recovery: null,

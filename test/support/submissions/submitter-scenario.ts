@@ -264,7 +264,7 @@ export class SubmitterScenario {
     await clock.sleep(reaction.connectMs ?? 5, request.signal);
     if (life.over) return await FOR_EVER;
     if (reaction.refuse === true) throw new TransportError('refused the connection', { sent: false });
-    if (request.mayWrite?.() === false) throw new TransportError('not sent: it was too late for it', { sent: false });
+    if (request.mayWrite?.() === false) throw new TransportError('not sent: it was too late', { sent: false });
     const group = rateGroup(request.method, route);
     const at = clock.monotonic();
     const late = (this.store.rows.find((row) => row.id === id)?.sendBefore ?? 0) <= at;

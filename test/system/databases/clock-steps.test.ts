@@ -72,7 +72,7 @@ describe.runIf(isFaketimeTested())('the database’s clock steps under a lone da
     await eventually('both to be sent', () => system.one<boolean>(sent));
     await polled();
     await eventually('the reason why nothing is removed', () =>
-      daemon.output().includes('nothing is removed for its age: the database’s clock is'),
+      daemon.output().includes('old data is not removed: the database’s clock is'),
     );
     expect((await system.db.query('select from mirror.events')).rowCount).toBe(1);
     expect(await daemon.stop()).toMatchObject({ code: 0 });

@@ -86,7 +86,7 @@ describe.runIf(disk !== undefined)('a full disk', () => {
     const before = await beaten();
     await eventually('not to be ready', async () => {
       const { status, body } = await ready();
-      return status === 503 && body.includes('53100') && body.includes('make room');
+      return status === 503 && body.includes('53100') && body.includes('Free space');
     });
     await eventually('three more heartbeats', async () => (await beaten()).getTime() > before.getTime() + 12_000);
     expect((await ready()).status).toBe(503);

@@ -36,11 +36,11 @@ const madeDrops = () => system.one<boolean>('select exists (select from mirror_s
 it('a daemon is ready beside one of 0.2.0, and drops what that one uses as soon as it is gone', async () => {
   const daemon = await system.daemon(ENV);
   await eventually('the daemon to be ready', async () => (await fetch(`${daemon.statusUrl}/readyz`)).ok);
-  await daemon.until(`${DROP} waits until no program before 0.3.0 runs`);
+  await daemon.until(`${DROP} waits until no program older than 0.3.0 runs`);
   const migrated = await system.run(['migrate'], ENV);
   expect(migrated).toMatchObject({ code: 1 });
   expect(migrated.stdout).toContain(
-    `works with this version; ${DROP} waits until no program before 0.3.0 runs: "start" of 0.2.0`,
+    `works with this version; ${DROP} waits until no program older than 0.3.0 runs: "start" of 0.2.0`,
   );
   expect(migrated.stderr).toContain('you need to restore a backup from before this migration');
   const checked = await system.run(['migrate', '--check'], ENV);

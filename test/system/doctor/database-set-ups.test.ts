@@ -75,7 +75,7 @@ describe('doctor says the cause and the remedy of', () => {
     await ask(`revoke create on database ${nameOf(database.url)} from ${OWNER}`);
     expect(await wrongAt()).toBe('');
     const { wrong, the } = await examine(setting(more));
-    expect(wrong).toMatch(/^rights broken: .*may make no schema in the database/m);
+    expect(wrong).toMatch(/^rights broken: .*may not create a schema in the database/m);
     await ran(the('rights'), database.url);
     expect(await wrongAt(more)).not.toMatch(/^rights/m);
   });
@@ -99,7 +99,7 @@ describe('doctor says the cause and the remedy of', () => {
   it('a setting of the login with which the program can’t work: the SQL that it says, and no other remedy', async () => {
     await ask(`alter role ${OWNER} set search_path = mirror, pg_catalog`);
     const { wrong, the } = await examine(setting());
-    const said = /^server broken: .*say "(alter role [^"]* = "\$user", public)", then.*$/.exec(wrong)?.[1];
+    const said = /^server broken: .*Run "(alter role [^"]* = "\$user", public)", then.*$/.exec(wrong)?.[1];
     expect(the('server').remedy).toBeNull();
     await ask(said ?? '');
     expect(await wrongAt()).toBe('');
@@ -109,7 +109,7 @@ describe('doctor says the cause and the remedy of', () => {
   it('a database that a newer program has migrated', async () => {
     const migrations = `${SCHEMA}_sync.migration`;
     await ask(`insert into ${migrations} (name, checksum, applied_at) values ('9999_later', '', now())`);
-    expect(await wrongAt()).toMatch(/^migrations broken: .*newer than this program.* run a newer version.*$/);
+    expect(await wrongAt()).toMatch(/^migrations broken: .*newer than this program.* Run a newer version.*$/);
     await ask(`delete from ${migrations} where name = '9999_later'`);
   });
 

@@ -74,7 +74,7 @@ describe('doctor says of the embedded Postgres', () => {
       await writeFile(join(bin, name), `#!/bin/sh\necho "${name} (PostgreSQL) 19.1"\n`, { mode: 0o755 });
     }
     expect(await wrongAt({ MIRROR_PG_BIN: bin, MIRROR_PG_PORT: '0' })).toContain(
-      `database broken: MIRROR_PG_BIN (${bin}) is PostgreSQL 19.1: name the folder of a PostgreSQL 15 to 18`,
+      `database broken: MIRROR_PG_BIN (${bin}) is PostgreSQL 19.1. Set it to the folder of a PostgreSQL 15 to 18`,
     );
     expect(await wrongAt({ MIRROR_PG_BIN: system.cwd })).toMatch(
       /^configuration broken: MIRROR_PG_BIN: .* has no postgres\. Give the folder.*$/,

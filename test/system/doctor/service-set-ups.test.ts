@@ -86,7 +86,7 @@ describe('doctor says the cause and the remedy of', () => {
       answer.end('{"detail":"not in your plan"}');
     });
     expect(await wrongAt(wrong)).toMatch(
-      /^endpoints broken: .*GET \/v1\/watchlist\?limit=1 was answered 403: .*not in your plan.* → .*MIRROR_COLLECTIONS.*$/,
+      /^endpoints broken: .*GET \/v1\/watchlist\?limit=1 returned 403: .*not in your plan.* → .*MIRROR_COLLECTIONS.*$/,
     );
     const others = 'account,research_jobs,bulk_research_jobs,lists,list_items';
     expect(await wrongAt(wrong, { MIRROR_COLLECTIONS: others })).toBe('');
@@ -109,13 +109,13 @@ describe('doctor says the cause and the remedy of', () => {
 
   it.each([
     ['answers HTML', '<html><title>Welcome</title></html>', 200, /the body is HTML.* → .*set MIRROR_API_URL/],
-    ['knows no such path', '{"detail":"Not Found"}', 404, /was answered 404: Not Found.* → .*set MIRROR_API_URL/],
-    ['is another service', '{"status":"up"}', 200, /without a user_id.* → .*set MIRROR_API_URL/],
+    ['knows no such path', '{"detail":"Not Found"}', 404, /returned 404: Not Found.* → .*set MIRROR_API_URL/],
+    ['is another service', '{"status":"up"}', 200, /returned no user_id.* → .*set MIRROR_API_URL/],
     [
       'is in trouble',
       '{"error":{"message":"maintenance"}}',
       503,
-      /ping was answered 503: maintenance → mirroring continues by itself/,
+      /ping returned 503: maintenance → mirroring continues by itself/,
     ],
   ])('a base URL at which what is there %s, and leaves out what comes of it', async (_, body, status, words) => {
     const wrong = await answering((_request, answer) => {

@@ -204,7 +204,7 @@ describe('the embedded PostgreSQL', () => {
     const server = await begin();
     const password = await readFile(join(folder, 'pg18-password'), 'utf8');
     await rm(join(folder, 'pg18-password'));
-    await expect(begin()).rejects.toThrow(/password file .* is missing: put it back/);
+    await expect(begin()).rejects.toThrow(/password file .* is missing\. Put it back/);
     await writeFile(join(folder, 'pg18-password'), 'another\n');
     await expect(begin()).rejects.toThrow(/does not accept the password of its password file/);
     await writeFile(join(folder, 'pg18-password'), password);

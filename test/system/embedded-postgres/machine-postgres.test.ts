@@ -38,7 +38,7 @@ describe.runIf(isMachinePostgresTested())('a PostgreSQL of the machine’s', () 
     expect(await ask(server.url, `current_setting('wal_level')`)).toBe('minimal');
     await server.stop();
     const other = new RegExp(
-      `holds a database of PostgreSQL ${major} .*set MIRROR_PG_BIN to the folder of a PostgreSQL ${major}`,
+      `holds a database of PostgreSQL ${major} .*Set MIRROR_PG_BIN to the folder of a PostgreSQL ${major}`,
     );
     await expect(begin()).rejects.toThrow(other);
     const files = await readdir(folder);
@@ -56,7 +56,7 @@ describe.runIf(isMachinePostgresTested())('a PostgreSQL of the machine’s', () 
     const asked = await runProgram(['sql', '--csv', select], { cwd: folder, env });
     expect(asked).toMatchObject({ code: 0, stdout: `major,login,some\r\n${major},mirror_sql,t\r\n` });
     const without = await runProgram(['sql', 'select 1'], { cwd: folder });
-    expect(without.stderr).toContain(`set MIRROR_PG_BIN to the folder of a PostgreSQL ${major}`);
+    expect(without.stderr).toContain(`Set MIRROR_PG_BIN to the folder of a PostgreSQL ${major}`);
     demo.child.kill('SIGINT');
     expect(await demo.ended).toMatchObject({ code: 0, signal: null });
   });
@@ -65,7 +65,7 @@ describe.runIf(isMachinePostgresTested())('a PostgreSQL of the machine’s', () 
     const server = await begin();
     expect(await ask(server.url, VERSION)).toMatch('18.');
     await server.stop();
-    await expect(begin(bin)).rejects.toThrow(/holds a database of PostgreSQL 18 .*or unset it/);
+    await expect(begin(bin)).rejects.toThrow(/holds a database of PostgreSQL 18 .*unset it if npm/);
   });
 });
 
@@ -86,7 +86,7 @@ describe('a database whose texts were sorted by another version of a collation',
     await rowsAt(again.url, change);
     await again.stop();
     await expect(begin()).rejects.toThrow(
-      /are sorted by version 0 of the collation ".+", and this PostgreSQL has .*MIRROR_PG_BIN/,
+      /was sorted with version 0 of the collation ".+", and this PostgreSQL has .*MIRROR_PG_BIN/,
     );
     expect(await embeddedState(folder)).toBe('stopped');
   });

@@ -21,7 +21,7 @@ describe('a key that the service refuses', () => {
     const { code, stdout, stderr } = await system.run(['sync', '--full'], env);
     expect(code).toBe(3);
     expect(stdout).toMatch(/1002 +watchlist +30/);
-    expect(stderr).toMatch(/API key [0-9a-f]{8}…: GET \/v1\/ping was answered 401.*set a good MIRROR_API_KEY/);
+    expect(stderr).toMatch(/API key [0-9a-f]{8}…: GET \/v1\/ping returned 401.*Set a working key in MIRROR_API_KEY/);
     expect(await differences(system, 1001)).toEqual([]);
     expect(await differences(system, 1002)).toEqual([]);
   });

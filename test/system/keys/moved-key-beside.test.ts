@@ -36,7 +36,7 @@ describe('of two keys of one account, one that answers for another', () => {
     expect(await askedWith(0)).toBe(0);
     expect(await askedWith(1)).toBeGreaterThan(0);
 
-    const moved = `API key ${nameOf(FIRST)}… answers for account 2002, not 1001`;
+    const moved = `API key ${nameOf(FIRST)}… belongs to account 2002, not 1001`;
     const { code, stdout } = await system.run(['status', '--json'], BOTH);
     expect(code).toBe(1);
     expect(JSON.parse(stdout)).toMatchObject({
@@ -69,14 +69,14 @@ describe('a key that answers for another account under a running daemon', () => 
     const { code, stdout } = await system.run(['status', '--json'], env);
     expect(code).toBe(1);
     const { problems } = JSON.parse(stdout) as { problems: Problem[] };
-    const moved = `API key ${nameOf(FIRST)}… answers for account 2002, not 1001`;
+    const moved = `API key ${nameOf(FIRST)}… belongs to account 2002, not 1001`;
     // Said once, by the account.
     expect(problems).toMatchObject([
       { what: expect.stringContaining(`account has stopped: ${moved}`) as string, affects: ['1001'] },
     ]);
     const told = problems[0]?.what ?? '';
     expect(told).toContain('research-mirror accounts move 1001');
-    const since = /rows with a _changed_at from (\S+) on may be the other’s/.exec(told)?.[1];
+    const since = /rows with a _changed_at since (\S+) may belong to the other account/.exec(told)?.[1];
     const { rows: foreign } = await system.db.query<{ isTold: boolean }>(
       `select _changed_at >= $1 as "isTold" from mirror.research_jobs
        where _user_id = 1001 and _raw ->> 'status' = 'foreign'`,

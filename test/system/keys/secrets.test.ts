@@ -106,7 +106,7 @@ describe('no secret is in any output, at LOG_LEVEL=trace:', () => {
     system = await create({ fault500: 0.1, faultTruncated: 0.1 });
     const env = { DATABASE_URL: undefined, MIRROR_PG_PORT: '0', MIRROR_API_KEY: `${KEY},${WRONG_KEY}` };
     const daemon = await system.daemon({ ...TRACE, ...env });
-    await daemon.until('set a good MIRROR_API_KEY');
+    await daemon.until('Set a working key in MIRROR_API_KEY');
     await run(['sql', 'select * from freshness'], env);
     const data = join(system.cwd, 'data');
     const passwords = ['pg18-password', 'pg18-sql-password'].map((name) =>

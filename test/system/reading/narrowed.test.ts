@@ -82,7 +82,7 @@ describe('a narrowed configuration', () => {
   it('pauses nothing that another daemon is asked for, though it died', async () => {
     const other = await twoAccounts();
     const narrow = await system.daemon(ONLY_FIRST);
-    await narrow.until('shares out: 1 of 1 account, as one of 2 daemons');
+    await narrow.until('share of this daemon: 1 of 1 account, as one of 2 daemons');
     const asked = 'select from mirror_sync.process where asked is not null';
     await rowsAre('both to say', 2, asked);
     // On another machine, where no daemon has taken its place.

@@ -32,7 +32,7 @@ it('a database that can’t be reached ends sync with 3 and a clear line; start 
   expect(stderr).toMatch(new RegExp(`127\\.0\\.0\\.1:${server.port}|ECONNREFUSED`));
 
   const running = system.begin(['start'], env);
-  await running.until('tried again in 0.5 s');
+  await running.until('Retrying in 0.5 s');
   const search = async (): Promise<[status: number, heading: string | undefined]> => {
     const response = await fetch(`http://127.0.0.1:${port}/search?q=1`);
     return [response.status, /<h1>(.*)<\/h1>\s*<p>[^<]*/.exec(await response.text())?.[0]];
@@ -61,7 +61,7 @@ it('a database that can’t be reached ends sync with 3 and a clear line; start 
   // What failed is tried again after half a minute at most, and then it is read, on a machine that may be busy.
   await eventually('every collection to be current again', isCurrent, 90_000);
   await server.down();
-  await running.until('See that the PostgreSQL server runs: ');
+  await running.until('Check that the PostgreSQL server runs: ');
   expect(await search()).toEqual(unanswered);
   await server.up();
   await running.until('the database answers again, after ');

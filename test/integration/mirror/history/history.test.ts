@@ -50,7 +50,7 @@ describe('history', () => {
     const archive = (keys: string[]) =>
       fenced(db, account.fence, (trx, at) => archiveRows(trx, table, scope, keys, at, 'delete', columns));
     for (const keys of [['1', '2'], ['4']]) {
-      await expect(archive(keys)).rejects.toThrow(/versions were to be archived/);
+      await expect(archive(keys)).rejects.toThrow(/\d of \d versions were archived/);
     }
     expect(await versions(account)).toEqual(['2']);
   });

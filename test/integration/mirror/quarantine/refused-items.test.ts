@@ -50,7 +50,7 @@ describe('an item that Postgres refuses', () => {
     ['by a trigger that lacks a table', 'before', 'perform from public.nowhere', '(42P01)'],
     ['by a trigger that lacks a column', 'before', 'perform nothing from mirror.lists', '(42703)'],
     ['by an internal error', 'before', `raise 'no' using errcode = 'XX000'`, '(XX000)'],
-    ['by a trigger that leaves it out', 'before', 'return null', 'it wrote no row and did not say why'],
+    ['by a trigger that leaves it out', 'before', 'return null', 'it wrote no row and gave no reason'],
     ['at the end of the transaction', 'at commit', `raise 'late'`, 'late (P0001)'],
   ] as const)('%s is quarantined alone, new or changed', async (_, when, body, reason) => {
     const account = await makeAccount();

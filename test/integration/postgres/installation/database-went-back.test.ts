@@ -106,7 +106,7 @@ describe('after commits of other scopes were lost', () => {
 
   it('the next write notices it by the account’s change ID', async () => {
     await setBack();
-    await expect(account.page('research_jobs', jobs(1))).rejects.toThrow(/what this process committed last/);
+    await expect(account.page('research_jobs', jobs(1))).rejects.toThrow(/the last commit of this process is gone/);
     expect(await account.query(`select 1 from mirror.research_jobs where _user_id = ${account.fence.userId}`)).toEqual(
       [],
     );

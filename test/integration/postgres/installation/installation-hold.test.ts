@@ -16,7 +16,7 @@ describe('a gap without a daemon', () => {
   it('of more than ten minutes holds queued submissions', async () => {
     await queue();
     await silence(11 * 60);
-    expect((await open())?.why).toMatch(/no daemon was running for 11 minutes/);
+    expect((await open())?.why).toMatch(/no daemon ran for 11 minutes/);
     await releaseSubmissions(scene.database.db, OPERATOR);
     expect(await states()).toEqual(['queued']);
     await silence(11 * 60);
@@ -78,7 +78,7 @@ describe('a step of the clock ahead', () => {
 
   it('holds queued submissions if this machine’s clock went ahead, too: both may have been set back', async () => {
     expect(await lookAfter(3_600_000)).toEqual({
-      hold: expect.stringMatching(/^by the database’s clock no daemon was running for 60 minutes/) as string,
+      hold: expect.stringMatching(/^no daemon ran for 60 minutes by the database’s clock/) as string,
       isSent: false,
     });
   });
@@ -128,8 +128,8 @@ describe('a hold', () => {
     expect(new Set(waits)).toEqual(new Set([4_000]));
     await service.stop();
     expect(said).toEqual([
-      expect.stringMatching(/^what was queued is held: .*research-mirror submissions release/) as string,
-      'what was held is sent',
+      expect.stringMatching(/^queued submissions are on hold: .*research-mirror submissions release/) as string,
+      'the hold is over: submissions are sent',
     ]);
   });
 });
@@ -144,7 +144,7 @@ it('a hold takes queued submissions and nothing else; its release queues held on
   await open();
   await oneInEachState();
   await silence(11 * 60);
-  expect((await open())?.why).toMatch(/no daemon was running/);
+  expect((await open())?.why).toMatch(/no daemon ran/);
   expect(await states()).toEqual(statesAfter('queued', 'held'));
   expect(await releaseSubmissions(scene.database.db, OPERATOR)).toBe(2);
   expect(await states()).toEqual(statesAfter('held', 'queued'));
@@ -159,5 +159,5 @@ it('another database holds nothing if all submissions are done, and all queued o
   expect(await open()).toBeUndefined();
   await run(`update mirror.submissions set state = 'sending' where state = 'unknown'`);
   await run(forget);
-  expect((await open())?.why).toMatch(/before any daemon had seen this database/);
+  expect((await open())?.why).toMatch(/before any daemon saw this database/);
 });

@@ -156,7 +156,7 @@ describe('a copy', () => {
     await queue();
     const there = await restored();
     await run('delete from mirror_sync.installation', there);
-    expect((await open(there))?.why).toMatch(/before any daemon had seen this database/);
+    expect((await open(there))?.why).toMatch(/before any daemon saw this database/);
   });
 });
 

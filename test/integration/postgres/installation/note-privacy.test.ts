@@ -22,7 +22,7 @@ it('a privacy setting is logged once, with the rows that change; these change in
   await before.page('research_jobs', `[${ITEM},{"job_id":8}]`);
   const lines: string[] = [];
   for (let times = 0; times < 2; times += 1) await note(settings, lines);
-  expect(lines).toEqual([expect.stringContaining('research_jobs: 1 row with fields that are not to be stored')]);
+  expect(lines).toEqual([expect.stringContaining('research_jobs: 1 row with fields that must not be stored')]);
   const [removal = ''] = /delete from .*?true\)(?=;)/.exec(lines[0] ?? '') ?? [];
   await database.db.raw(removal);
 
@@ -46,7 +46,7 @@ it('another hash key is refused, with the remedy', async () => {
   const other = { ...settings, hashKey: { reveal: () => 'o'.repeat(32) } };
   const forget = () => database.rows('update mirror_sync.installation set hash_key = null');
   await note(settings);
-  await expect(note(other)).rejects.toThrow('set that one again');
+  await expect(note(other)).rejects.toThrow('Set that key again');
   await forget();
   await note(other);
   await forget();

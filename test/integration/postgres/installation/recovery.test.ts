@@ -91,7 +91,9 @@ describe('a database that went back', () => {
     const { aliveAt } = await openInstallation(options());
     await scene.silence(30);
     await openInstallation(options(), undefined, { aliveAt, watched: true });
-    expect(await marks()).toEqual([{ reason: expect.stringMatching(/it was set back/) as string }]);
+    expect(await marks()).toEqual([
+      { reason: expect.stringMatching(/it lost the last writes of this daemon/) as string },
+    ]);
   });
 
   it('is noticed by a daemon within 4 s, without a write', async () => {
@@ -162,7 +164,7 @@ describe('an account that is opened after the database went back', () => {
         onEvent: () => {},
       });
       for (const { why, forMs = 0 } of budget.snapshot().groups) {
-        expect([why, forMs > 85_000 && forMs <= 90_250]).toEqual(['a 429 asked to wait', true]);
+        expect([why, forMs > 85_000 && forMs <= 90_250]).toEqual(['waiting after a 429', true]);
       }
     }
     const [kept] = await run(`select learnt - 'pausedUntil' as learnt from mirror_sync.rate_group
