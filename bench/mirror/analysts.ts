@@ -130,7 +130,7 @@ async function ofRecipes(mark: string, moment: string, job: string): Promise<rea
 async function prepareReader(client: pg.Client): Promise<void> {
   await client.query(`
     create schema crm;
-    create table crm.companies (id bigint, url text, enriched_at timestamptz);
+    create table crm.companies (id bigint, url text);
     create table crm.jobs as select _user_id, job_id, _change_id from mirror.research_jobs_as_of(now()) where false;
     insert into crm.jobs select _user_id, job_id, _change_id from mirror.research_jobs
       where _change_id not in (select j._change_id from mirror.research_jobs j where j._raw ? 'note');

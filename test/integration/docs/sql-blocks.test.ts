@@ -34,12 +34,12 @@ beforeAll(async () => {
   await account.page('watchlist', '[{"id":"w","url":"https://a.example","score":2}]');
   await account.query(`
     update mirror._collections set mirrored_from = '-infinity', history_from = '-infinity'`);
-  // A table of the reader's own, from which a recipe submits.
+  // Tables of the reader's own: what follows changes, and companies from which a recipe submits.
   await account.query('create schema crm');
-  await account.query('create table crm.companies (id bigint, url text, enriched_at timestamptz)');
-  await account.query(`insert into crm.companies values (1, 'https://a.example', null)`);
-  // And the tables that follow changes.
   for (const statement of MAKES) await account.query(statement);
+  await account.query(
+    `insert into crm.companies values (1, 'https://a.example'), (2, 'https://www.b.example/x'), (3, null)`,
+  );
   client = new pg.Client({ connectionString: database.url });
   await client.connect();
 });
@@ -95,6 +95,36 @@ describe('the pages of docs', () => {
   it('show how many jobs came on a day, and how long they took', async () => {
     expect(await rowsOf(found('as failed'), [])).toMatchObject([{ jobs: '1', completed: '1', failed: '0' }]);
     expect(await rowsOf(found('as median'), [])).toMatchObject([{ median: { minutes: 1 } }]);
+  });
+
+  it('send each company once, show what came of each, and whether an unknown outcome took effect', async () => {
+    const parts = [
+      'from crm.companies where id = 1',
+      'where c.url is not null',
+      'j.status as job_status',
+      'lists_tell',
+    ];
+    const [one = '', rest = '', outcome = '', unknown = ''] = parts.map((part) => found(part));
+    await client.query('begin');
+    try {
+      expect((await client.query(one)).rows).toHaveLength(1);
+      expect((await client.query(rest)).rows).toMatchObject([{ id: '2' }]);
+      expect((await client.query(rest)).rows).toEqual([]);
+      await client.query(`
+        update mirror.submissions set state = 'accepted', response = '{"job_id": 1}' where idempotency_key = 'crm-1';
+        update mirror.submissions set state = 'unknown', sent_at = created_at, _conclusive_at = '2026-01-01'
+          where idempotency_key = 'crm-2'`);
+      expect((await client.query(outcome)).rows).toMatchObject([
+        { id: '1', state: 'accepted', job_id: '1', job_status: 'completed' },
+        { id: '2', state: 'unknown', job_id: null },
+        { id: '3', state: null },
+      ]);
+      expect((await client.query(unknown)).rows).toMatchObject([{ idempotency_key: 'crm-2', job_id: null }]);
+      await client.query(`update mirror.research_jobs set _domain = 'b.example', _first_seen_at = clock_timestamp()`);
+      expect((await client.query(unknown)).rows).toMatchObject([{ idempotency_key: 'crm-2', job_id: '1' }]);
+    } finally {
+      await client.query('rollback');
+    }
   });
 
   it('show the differences from yesterday', async () => {

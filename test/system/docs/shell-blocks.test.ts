@@ -59,6 +59,11 @@ function outOfLists(text: string): string {
   );
 }
 
+/** The file that docs/erase.md has a reader save: its first statement. */
+const FIND = blocksOf(outOfLists(readFileSync(join(ROOT, 'docs', 'erase.md'), 'utf8'))).find(
+  ({ language }) => language === 'sql',
+)?.code as string;
+
 let system: System;
 let bin: string;
 let reader: Awaited<ReturnType<typeof createReaderLogin>>;
@@ -92,6 +97,7 @@ async function failures(page: string, code: string): Promise<{ failed: string[];
   const cwd = join(system.cwd, page);
   mkdirSync(cwd, { recursive: true });
   writeFileSync(join(cwd, 'companies.json'), '{"companies": [{"company_url": "https://example.com"}]}');
+  writeFileSync(join(cwd, 'find.sql'), FIND);
   const env = {
     ...accountEnv(system.databaseUrl, system.sandbox),
     READER_URL: reader.url,
