@@ -3,8 +3,7 @@ import { sentences, sentencesIn, type Sentence } from '../build/sentences.ts';
 import { textFiles } from './support/rules/source-files.ts';
 
 /** Words by which readers knew a translation, or this house's own language. */
-const FOREIGN =
-  /\b(?:whoever|somebody|anew|besides|likewise|so many|beside (?:a|the) running|goes on|can't be had)\b/i;
+const FOREIGN = /\b(?:whoever|somebody|anew|besides|likewise|so many|beside (?:a|the) running|goes on|can't be had)\b/i;
 
 const foreign = (all: readonly Sentence[]): string[] =>
   all.flatMap(({ place, text }) => {

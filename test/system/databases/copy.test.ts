@@ -119,7 +119,7 @@ describe('copy', () => {
       [['--data-dir', wrong], undefined, 2, elsewhere],
       [['--data-dir', 'x'], place.url, 2, /--data-dir, not both/],
       [[], 'mysql://hunter-password', 2, /MIRROR_COPY_TO: is not a Postgres connection URL/],
-      [[], wrong, 3, /the target: .*check user and password in MIRROR_COPY_TO/],
+      [[], wrong, 3, /the target: .*Check user and password in MIRROR_COPY_TO/],
       [[], system.databaseUrl, 1, /the target already has a mirror in schema "mirror"/],
     ];
     for (const [args, MIRROR_COPY_TO, code, message] of cases) {

@@ -37,7 +37,7 @@ it('a database that can’t be reached ends sync with 3 and a clear line; start 
     const response = await fetch(`http://127.0.0.1:${port}/search?q=1`);
     return [response.status, /<h1>(.*)<\/h1>\s*<p>[^<]*/.exec(await response.text())?.[0]];
   };
-  const unanswered = [503, expect.stringMatching(/can’t be answered now.*the database/s)];
+  const unanswered = [503, expect.stringMatching(/can’t be read right now.*the database/s)];
   expect(await search()).toEqual(unanswered);
   await server.up();
   await running.until('status page http');

@@ -55,7 +55,7 @@ describe('quarantine list', () => {
   });
 
   it.each([
-    [['lits'], `can't "lits" (did you mean list?)`],
+    [['lits'], 'has no action "lits" (did you mean list?)'],
     [['list', 'lists_items'], 'no such collection'],
     [['list', '--limit', 'x'], '--limit'],
     [['list', '--show', 'x y'], '--show'],
