@@ -38,7 +38,11 @@ export class OwnershipWatch {
   async run(signal: AbortSignal, everyMs = 50): Promise<void> {
     while (!signal.aborted) {
       const at = performance.now();
-      const answer = await this.#ask().catch(() => undefined);
+      let answer = await this.#ask().catch(() => undefined);
+      // An owner may have handed over and ended since the database answered: what it says after that counts.
+      if (answer?.rows.some(({ pid }) => pid !== null && !this.#lives(pid))) {
+        answer = await this.#ask().catch(() => undefined);
+      }
       if (answer !== undefined) this.#see(answer.rows, at);
       await pause(everyMs);
     }
