@@ -52,7 +52,7 @@ async function askedOfService(): Promise<string[]> {
   const script = `npx() { shift; ${program} "$@"; }\nsleep() { :; }\n${block?.code ?? 'exit 1'}`;
   const env = { ...process.env, ...accountEnv(system.databaseUrl, system.sandbox) };
   const { stdout } = await promisify(execFile)('bash', ['-c', script], { cwd: system.cwd, env });
-  return stdout.trim().split('\n');
+  return stdout.trim().split(/\n */);
 }
 
 const deletedRows = (): Promise<number> =>
@@ -105,11 +105,11 @@ describe('sync --full', () => {
     await mirrored({ watchlist: 600 });
     const restore = await remove(200);
     await system.sync(['--full', 'watchlist'], { env: GRACE_PERIOD, code: 1 });
-    expect(await askedOfService()).toEqual(['400 at-the-service.txt']);
+    expect(await askedOfService()).toEqual(['400 at-the-service.txt', '5 blocked.txt', '405 total']);
 
     await restore();
-    const [count, ...keys] = await askedOfService();
-    expect(count).toBe('600 at-the-service.txt');
+    const [count, compared, , ...keys] = await askedOfService();
+    expect([count, compared]).toEqual(['600 at-the-service.txt', '5 blocked.txt']);
     expect(keys).toHaveLength(5);
     const suspected = await system.one<string[]>('select array_agg(key) from mirror_sync.candidate');
     expect(suspected).toEqual(expect.arrayContaining(keys));
