@@ -76,6 +76,7 @@ describe('the embedded PostgreSQL', () => {
     expect(first.owned).toBe(true);
     await ask(first.url, 'create table kept as select 42 as answer');
     expect(await ask(first.url, 'show fsync')).toBe('on');
+    expect(await ask(first.url, 'show synchronous_commit')).toBe('on');
     expect(await ask(first.url, 'show listen_addresses')).toBe('127.0.0.1');
     expect((await stat(join(folder, 'pg18-password'))).mode & 0o777).toBe(0o600);
     const wrong = first.url.replace(/:[0-9a-f]+@/, ':wrong@');
