@@ -33,7 +33,7 @@ export async function whyAstray(publicUrl: string, place: string, expected: stri
       found: `MIRROR_PUBLIC_URL: ${messageOf(problem)}`,
       remedy: isTlsProblem(problem.code)
         ? 'the service delivers only to a certificate that it trusts: get one of a public authority, or set NODE_EXTRA_CA_CERTS to your own authority’s file if the service trusts it'
-        : `correct MIRROR_PUBLIC_URL, or lead the proxy or tunnel there to ${place}`,
+        : `correct MIRROR_PUBLIC_URL, or point the proxy or tunnel at ${place}`,
     };
   }
   return {

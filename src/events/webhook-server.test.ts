@@ -293,9 +293,9 @@ const PAGE = { host: '192.0.2.7', port: 80, what: 'the status page' };
 it.each([
   ['EADDRINUSE', Unusable, /192\.0\.2\.7:80 for the status page is in use .*\. Set PORT/],
   ['EACCES', Unusable, /port 80 for the status page\. Set PORT to one above 1023/],
-  ['EADDRNOTAVAIL', Unusable, /192\.0\.2\.7 for the status page is not an address .*\. Set HOST/],
-  ['ENOTFOUND', Unusable, /not an address of this machine\. Set HOST/],
-  ['EAI_AGAIN', Unusable, /not an address of this machine\. Set HOST/],
+  ['EADDRNOTAVAIL', Unusable, /192\.0\.2\.7 for the status page is not an address .*\. Set another one in HOST/],
+  ['ENOTFOUND', Unusable, /not an address of this machine\. Set another one in HOST/],
+  ['EAI_AGAIN', Unusable, /not an address of this machine\. Set another one in HOST/],
   ['EMFILE', Error, /^192\.0\.2\.7:80 can't be listened on for the status page: listen EMFILE$/],
 ])('listenProblem names the variable that helps after %s, or quotes the system', (code, kind, message) => {
   const variables = { hostVariable: 'HOST', portVariable: 'PORT' };

@@ -115,7 +115,9 @@ export function listenProblem(
     return new Unusable(`this user may not open port ${port} for ${what}. Set ${portVariable} to one above 1023`);
   }
   if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND' || code === 'EAI_AGAIN') {
-    return new Unusable(`${host} for ${what} is not an address of this machine. Set ${hostVariable}`);
+    return new Unusable(
+      `${host} for ${what} is not an address of this machine. Set another one in ${hostVariable}, such as 127.0.0.1`,
+    );
   }
   return new Error(`${host}:${port} can't be listened on for ${what}`, { cause: error });
 }

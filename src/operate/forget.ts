@@ -119,11 +119,14 @@ async function remember(_: Shell, db: Db, named: NamedRows) {
   const found = await rememberRows(db, named, await operatorOn(db));
   if (found === undefined) return undefined;
   const rows = named.rows.map((row, index) => ({ ...row, wasForgotten: found[index] === true }));
-  const count = countOf(found.filter(Boolean).length, 'row');
+  const remembered = found.filter(Boolean).length;
   return {
     code: found.includes(false) ? EXIT.NO : EXIT.DONE,
     json: { userId: named.userId, table: named.list.name, undo: true, rows },
-    text: `${count} may be mirrored again; the next full walk, due now, reads what the service still has`,
+    text:
+      remembered === 0
+        ? 'none of these rows was forgotten: nothing changed'
+        : `${countOf(remembered, 'row')} may be mirrored again; the next full walk, due now, reads what the service still has`,
   };
 }
 

@@ -107,6 +107,8 @@ function conclusion(report: VerifyReport): string {
   let said = `no difference found, but ${unread} could not be read`;
   if (unlike > 0) said = `${countOf(unlike, 'row')} differ${unlike === 1 ? 's' : ''} (service ≠ mirror)`;
   else if (equal) said = sampled.length > 0 ? 'no difference in the sample' : 'the mirror equals the service';
+  const quarantined = sumOf(collections, 'quarantined');
+  if (equal && quarantined > 0) said += `, except for ${countOf(quarantined, 'quarantined item')}`;
   if (changed > 0) said += ` (${countOf(changed, 'row')} changed while being read: not judged)`;
   if (sampled.length === 0) return said;
   const compared = `${formatCount(sumOf(sampled, 'items'))} of about ${countOf(sumOf(sampled, 'rows'), 'row')}`;

@@ -136,6 +136,13 @@ const STATES = {
   absent: chip('new', 'not mirrored, but named by the entries below'),
 };
 
+/** The heading over a row's columns, and the whole item. */
+const ROW_HEADS = {
+  live: 'The row now',
+  deleted: 'The row when it was deleted',
+  absent: 'The item as the service sent it',
+};
+
 function rowView(row: RowAddress, { at, state, timeline, more, columns, raw }: RowStory): Html {
   const { userId, collection } = row;
   const domain = columns.find(({ name }) => name === '_domain')?.value;
@@ -157,7 +164,7 @@ function rowView(row: RowAddress, { at, state, timeline, more, columns, raw }: R
       ${more ? html`<p>There are older entries. In SQL, the function <code>row_story</code> returns all of them.</p>` : ''}
     </section>
     <section>
-      <h2>${state === 'live' ? 'The row now' : 'The row when it was deleted'}</h2>
+      <h2>${ROW_HEADS[state]}</h2>
       <dl class="columns">${columns.map(({ name, value }) => pair(name, valueOf(value)))}</dl>
       <details>
         <summary>The whole item</summary>

@@ -42,6 +42,14 @@ function showView({ dataset }) {
   live.textContent = 'live';
 }
 
+/** The last report stays on the page, but is no longer what is true now. */
+function showLost() {
+  showOff('connection lost, trying again');
+  const headline = document.querySelector('.headline');
+  headline.classList.remove('good');
+  headline.querySelector('h1').textContent = 'The daemon does not answer. This is its last report';
+}
+
 async function follow() {
   try {
     const answer = await fetch('?view', { signal: AbortSignal.timeout(TOO_LONG_MS) });
@@ -50,7 +58,7 @@ async function follow() {
     showView(view);
     update(document.querySelector('main'), view);
   } catch {
-    showOff('connection lost, trying again');
+    showLost();
   }
   setTimeout(follow, EVERY_MS);
 }

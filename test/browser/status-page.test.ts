@@ -91,9 +91,12 @@ describe.runIf(isBrowserTested())('the status page', () => {
     await page.locator('#live', { hasText: /^live$/ }).waitFor();
     await first.stop();
     await page.getByText('connection lost, trying again').waitFor();
+    await page.getByRole('heading', { name: 'The daemon does not answer. This is its last report' }).waitFor();
+    expect(await page.locator('.headline.good').count()).toBe(0);
     await serve(() => withRows(102), Number(new URL(first.url()).port));
     await jobsOf(page).getByText('102').waitFor();
     expect(await page.locator('#live').innerText()).toBe('live');
+    expect(await page.locator('.headline.good').count()).toBe(1);
   });
 
   it('is not live while the database does not answer, and is again when it does', async () => {

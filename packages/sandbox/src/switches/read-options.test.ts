@@ -40,7 +40,7 @@ describe('the options of a sandbox', () => {
         'limit-other: must be a whole number from 1 to 1000000, or off, but is "0"',
         'keys: must be key=user_id,…, but is "no owner"',
         'epoch: must be an ISO 8601 time or start, but is "yesterday"',
-        expect.stringContaining('hostile-kinds: has "werewolf"; legal: nul,'),
+        expect.stringContaining('hostile-kinds: must be some of nul,'),
         'new-jobs-per-minute: must be a number from 0 to 1000000, but is "many"',
         'colour: unknown switch',
       ],

@@ -103,9 +103,7 @@ const DATA_SWITCHES = {
   }),
   hostileKinds: text(HOSTILE_KINDS.join(','), 'kinds of these values, separated by commas', (value) => {
     const wrong = value.split(',').filter((kind) => !HOSTILE_KINDS.some((known) => known === kind));
-    return wrong.length === 0
-      ? undefined
-      : `has ${wrong.map((kind) => JSON.stringify(kind)).join(', ')}; legal: ${HOSTILE_KINDS.join(',')}`;
+    return wrong.length === 0 ? undefined : `must be some of ${HOSTILE_KINDS.join(',')}`;
   }),
 };
 
