@@ -2,7 +2,7 @@ import { readFileSync, existsSync, statSync } from 'node:fs';
 import { join, posix } from 'node:path';
 import { expect, it } from 'vitest';
 import { parseDocument } from 'yaml';
-import { brokenLinks, linksOf } from './support/readme/readme.ts';
+import { blocksOf, brokenLinks, linksOf } from './support/readme/readme.ts';
 import { ROOT, textFiles } from './support/rules/source-files.ts';
 
 /** A page may have so many words, of everything that stands on it. */
@@ -90,14 +90,14 @@ it('each block of code on a page is of a language that a test judges', () => {
 });
 
 it('the model for dbt on a page is one that the tests of dbt run', () => {
-  const [, block = ''] = /^```jinja\n([\s\S]*?)^```$/m.exec(documents.get('docs/feeds.md') ?? '') ?? [];
+  const block = blocksOf(documents.get('docs/feeds.md') ?? '').find(({ language }) => language === 'jinja')?.code;
   const model = readFileSync(join(ROOT, JUDGED_BY['jinja'] ?? ''), 'utf8').replaceAll(/\{#[\s\S]*?#\}\n|^--.*\n/gm, '');
   expect(model).toBe(block);
 });
 
 it('each block of YAML on a page is YAML', () => {
   const blocks = [...documents].flatMap(([path, text]) =>
-    [...text.matchAll(/^( *)```yaml\n([\s\S]*?)^\1```$/gm)].map(([, , code = '']) => ({ path, code })),
+    blocksOf(text).flatMap(({ language, code }) => (language === 'yaml' ? [{ path, code }] : [])),
   );
   expect(blocks.length).toBeGreaterThan(2);
   expect(

@@ -6,12 +6,13 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { EXIT } from '../src/terminal/shell.ts';
 import { isTested } from './support/optional.ts';
 import { makeFolder } from './support/processes/program.ts';
+import { blocksOf } from './support/readme/readme.ts';
 import { ROOT } from './support/rules/source-files.ts';
 
 const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
 const [, section = ''] = /^## Under systemd\n([\s\S]*?)^## /m.exec(read('docs/run.md')) ?? [];
-/** The unit file as a user copies it: the list indents it. */
-const unit = (/^ +```ini\n([\s\S]*?)^ +```$/m.exec(section)?.[1] ?? '').replaceAll(/^ {3}/gm, '');
+/** The unit file as a user copies it. */
+const unit = blocksOf(section).find(({ language }) => language === 'ini')?.code ?? '';
 const settings = new Map([...unit.matchAll(/^(\w+)=(.*)$/gm)].map(([, name = '', value = '']) => [name, value]));
 const { bin } = JSON.parse(read('package.json')) as { readonly bin: Readonly<Record<string, string>> };
 const [[name, launcher] = ['', '']] = Object.entries(bin);
@@ -30,7 +31,8 @@ describe('the unit for systemd', () => {
   });
 
   it('has a function beside it that runs a command as its user, in its folder, with each word as it was given', () => {
-    const shown = (/^ +(mirror\(\) \{[\s\S]*?^ +\})$/m.exec(section)?.[1] ?? '').replaceAll(/^ {3}/gm, '');
+    const code = blocksOf(section).map((block) => block.code);
+    const shown = /^mirror\(\) \{[\s\S]*?^\}$/m.exec(code.join('\n'))?.[0] ?? '';
     const place = makeFolder();
     try {
       const program = join(place.path, `opt/node_modules/.bin/${name}`);

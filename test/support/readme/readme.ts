@@ -16,7 +16,11 @@ export function readReadme(): string {
 }
 
 export function blocksOf(text: string): readonly Block[] {
-  const found = [...text.matchAll(/^```(\w*)\n([\s\S]*?)^```\n(?:\n*```text\n([\s\S]*?)^```\n)?/gm)];
+  // A block that is in a list is as far left as one that is not.
+  const atLeft = text.replaceAll(/^( +)```[\s\S]*?^\1```$/gm, (block, indent: string) =>
+    block.replaceAll(new RegExp(`^${indent}`, 'gm'), ''),
+  );
+  const found = [...atLeft.matchAll(/^```(\w*)\n([\s\S]*?)^```\n(?:\n*```text\n([\s\S]*?)^```\n)?/gm)];
   return found.map(([, language = '', code = '', output]) => ({ language, code, output }));
 }
 

@@ -1,5 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { blocksOf } from '../readme/readme.ts';
 import { ROOT } from './source-files.ts';
 import { splitStatements } from '../../../src/postgres/run-migrations.ts';
 
@@ -12,8 +13,7 @@ export interface Recipe {
 export async function recipes(): Promise<readonly Recipe[]> {
   return (await pages()).split(/^## /m).flatMap((section) => {
     const [heading = ''] = section.split('\n', 1);
-    const blocks = [...section.matchAll(/```sql\n([\s\S]*?)```/g)].map(([, sql = '']) => sql);
-    return splitStatements(blocks.join('\n')).map(({ statement }) => ({ heading, statement }));
+    return splitStatements(codeIn(section, 'sql').join('\n')).map(({ statement }) => ({ heading, statement }));
   });
 }
 
@@ -21,8 +21,11 @@ export async function recipes(): Promise<readonly Recipe[]> {
 export async function codeRecipes(heading: string, language: string): Promise<readonly string[]> {
   const section = (await pages()).split(/^## /m).find((each) => each.startsWith(`${heading}\n`));
   if (section === undefined) throw new Error(`no page of docs has the heading ${JSON.stringify(heading)}`);
-  const blocks = section.matchAll(/```(\w+)\n([\s\S]*?)```/g);
-  return [...blocks].flatMap(([, of, block = '']) => (of === language ? [block] : []));
+  return codeIn(section, language);
+}
+
+function codeIn(section: string, language: string): string[] {
+  return blocksOf(section).flatMap((block) => (block.language === language ? [block.code] : []));
 }
 
 /** The texts of all pages directly in docs, one behind the other. */

@@ -1,23 +1,17 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
 import { type Cluster, createSite, type Site } from '../../support/databases/cluster.ts';
 import { migrateTo, opened, type MigratedDatabase } from '../../support/databases/migrated-database.ts';
 import { MirroredAccount } from '../../support/mirror/mirrored-account.ts';
-import { ROOT } from '../../support/rules/source-files.ts';
+import { codeRecipes } from '../../support/rules/recipes.ts';
 
 let site: Site;
 let mirror: Cluster;
 let warehouse: Cluster;
 let database: MigratedDatabase;
 
-/** The statements of docs/feeds.md, "Into a warehouse: logical replication": for the mirror, for the warehouse, and the subscription. */
-function documented(): readonly string[] {
-  const text = readFileSync(join(ROOT, 'docs', 'feeds.md'), 'utf8');
-  const section = /^## Into a warehouse[\s\S]*?(?=^## )/m.exec(text)?.[0] ?? '';
-  return [...section.matchAll(/```sql\n([\s\S]*?)```/g)].map(([, statements = '']) => statements);
-}
+/** The statements of docs/feeds.md: for the mirror, for the warehouse, and the subscription. */
+const DOCUMENTED = await codeRecipes('Into a warehouse: logical replication', 'sql');
 
 beforeAll(async () => {
   site = await createSite();
@@ -44,7 +38,7 @@ async function rowsOf(cluster: Cluster): Promise<string> {
 const follows = (what: string) => eventually(what, async () => (await rowsOf(warehouse)) === (await rowsOf(mirror)));
 
 it('a warehouse follows rows, history, deletions and new fields by logical replication, as the documents set it up', async () => {
-  const [onMirror = '', inWarehouse = '', subscription = ''] = documented();
+  const [onMirror = '', inWarehouse = '', subscription = ''] = DOCUMENTED;
   const account = await MirroredAccount.make(database, '1');
   await account.page('research_jobs', '[{"job_id": 2, "status": "a"}, {"job_id": 1, "status": "a"}]');
   await mirror.ask(onMirror);

@@ -15,17 +15,14 @@ import {
   startMachineServer,
 } from '../../support/postgres/machine-postgres.ts';
 import { createFrozenSystem, type System } from '../../support/processes/system.ts';
+import { shellRecipes } from '../../support/rules/recipes.ts';
 import { ROOT } from '../../support/rules/source-files.ts';
 import { ask } from '../../support/postgres/on-connection.ts';
 
 const SECRET = 'whsec_never_in_a_backup';
 
-/** The commands of a section, as the page has them. */
-async function commandsOf(heading: string): Promise<string> {
-  const text = await readFile(join(ROOT, 'docs/backups.md'), 'utf8');
-  const section = text.split(/^## /m).find((each) => each.startsWith(`${heading}\n`)) ?? '';
-  return [...section.matchAll(/```sh\n([\s\S]*?)```/g)].map(([, commands = '']) => commands).join('');
-}
+/** The commands of a section of docs/backups.md. */
+const commandsOf = async (heading: string): Promise<string> => (await shellRecipes(heading)).join('');
 
 /** Tables whose data an option of pg_dump leaves out. */
 function excludedIn(text: string): string[] {

@@ -7,6 +7,7 @@ import { accountEnv } from '../../support/processes/program.ts';
 import { createReaderLogin } from '../../support/postgres/reader-login.ts';
 import { createSystem, type System } from '../../support/processes/system.ts';
 import { blocksOf, commandsOf } from '../../support/readme/readme.ts';
+import { codeRecipes } from '../../support/rules/recipes.ts';
 import { ROOT } from '../../support/rules/source-files.ts';
 
 /** Programs that need a machine of their own: the file that runs the blocks which have one, and what there says so. */
@@ -38,7 +39,7 @@ const NOT_RUN =
 const shown = readdirSync(join(ROOT, 'docs'))
   .filter((name) => name.endsWith('.md'))
   .flatMap((page) =>
-    blocksOf(outOfLists(readFileSync(join(ROOT, 'docs', page), 'utf8')))
+    blocksOf(readFileSync(join(ROOT, 'docs', page), 'utf8'))
       .filter(({ language }) => language === 'sh' || language === 'bash')
       .map((block) => [page, block.code.split('\n', 1)[0] ?? '', block] as const),
   );
@@ -52,17 +53,8 @@ const here = shown
   .filter(([, , { language, code }]) => language === 'sh' && needs(code) === undefined)
   .toSorted(([a], [b]) => placeOf(a) - placeOf(b));
 
-/** A block that is in a list is as far left as one that is not. */
-function outOfLists(text: string): string {
-  return text.replaceAll(/^( +)```[\s\S]*?^\1```$/gm, (block, indent: string) =>
-    block.replaceAll(new RegExp(`^${indent}`, 'gm'), ''),
-  );
-}
-
-/** The file that docs/erase.md has a reader save: its first statement. */
-const FIND = blocksOf(outOfLists(readFileSync(join(ROOT, 'docs', 'erase.md'), 'utf8'))).find(
-  ({ language }) => language === 'sql',
-)?.code as string;
+/** The file that docs/erase.md has a reader save. */
+const [FIND = ''] = await codeRecipes('Find and erase it', 'sql');
 
 let system: System;
 let bin: string;
@@ -137,10 +129,8 @@ describe('the pages of docs', () => {
   it.each(here)('have blocks that do what they say: %s, %s', async (page, _, { code }) => {
     const { failed, output } = await failures(page, code);
     const wrong = failed.filter((line) => !endedAsSaid(line));
-    if (wrong.length > 0)
-      throw new Error(`${wrong.join('\n')}
-${output}`);
-    expect(wrong).toEqual([]);
+    // What it printed says why.
+    expect({ wrong, output: wrong.length === 0 ? '' : output }).toEqual({ wrong: [], output: '' });
   });
 
   it('name nothing as run elsewhere that is not there', () => {

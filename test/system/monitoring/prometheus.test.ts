@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { nonEphemeralPort } from '@research-mirror/embedded-postgres/ports';
 import { eventually } from '@research-mirror/runtime/testing/eventually';
+import { blocksOf } from '../../support/readme/readme.ts';
 import { isPrometheusTested, type Prometheus, promtool, startPrometheus } from '../../support/processes/prometheus.ts';
 import { createSystem, type Daemon, type System } from '../../support/processes/system.ts';
 import { ALERT_TESTS_FILE, alerts, ALERTS_FILE, dashboard } from '../../support/rules/monitoring.ts';
@@ -22,12 +23,14 @@ describe.runIf(isPrometheusTested())('the alerts', () => {
 describe.runIf(isPrometheusTested())('the files that docs/metrics.md shows', () => {
   it('are taken by Prometheus with the alerts, and its own rule fires after 31 minutes', async () => {
     const page = readFileSync(join(ROOT, 'docs', 'metrics.md'), 'utf8');
-    const shown = [...page.matchAll(/^( *)```yaml\n *# (\S+\.yml)\n([\s\S]*?)^ *```$/gm)];
-    expect(shown.map(([, , name]) => name)).toEqual(['prometheus.yml', 'alertmanager.yml', 'own.yml']);
+    const shown = blocksOf(page).flatMap(({ language, code }) => {
+      const [, name] = /^# (\S+\.yml)\n/.exec(code) ?? [];
+      return language === 'yaml' && name !== undefined ? [{ name, code }] : [];
+    });
+    expect(shown.map(({ name }) => name)).toEqual(['prometheus.yml', 'alertmanager.yml', 'own.yml']);
     const folder = mkdtempSync(join(tmpdir(), 'research-mirror-metrics-'));
     onTestFinished(() => rmSync(folder, { recursive: true }));
-    for (const [, indent = '', name = '', text = ''] of shown)
-      writeFileSync(join(folder, name), text.replaceAll(new RegExp(`^${indent}`, 'gm'), ''));
+    for (const { name, code } of shown) writeFileSync(join(folder, name), code);
     copyFileSync(ALERTS_FILE, join(folder, 'alerts.yml'));
     const config = await promtool(['check', 'config', join(folder, 'prometheus.yml')]);
     expect(config).toMatchObject({ code: 0, output: expect.stringContaining('rules found') as string });

@@ -46,10 +46,10 @@ async function remove(count: number): Promise<() => Promise<unknown>> {
 
 /** What the commands of docs/deletions.md print that ask the service, without their pauses. */
 async function askedOfService(): Promise<string[]> {
-  const page = readFileSync(join(ROOT, 'docs', 'deletions.md'), 'utf8').replaceAll(/^ {3}/gm, '');
+  const page = readFileSync(join(ROOT, 'docs', 'deletions.md'), 'utf8');
   const block = blocksOf(page).find(({ code }) => code.includes('curl'));
   const program = `"${process.execPath}" "${await builtProgram('main')}"`;
-  const script = `npx() { shift; ${program} "$@"; }\nsleep() { :; }\n${block?.code ?? 'exit 1'}`;
+  const script = `npx() { shift; ${program} "$@"; }\nsleep() { :; }\n${block?.code.replace('account=42', 'account=1001') ?? 'exit 1'}`;
   const env = { ...process.env, ...accountEnv(system.databaseUrl, system.sandbox) };
   const { stdout } = await promisify(execFile)('bash', ['-c', script], { cwd: system.cwd, env });
   return stdout.trim().split(/\n */);
